@@ -1,0 +1,48 @@
+package drive
+
+import (
+	"slices"
+
+	"varve/internal/session"
+)
+
+// Taking hold of a branch, and going on with what was left open (LOG-14).
+
+// paused reports whether the open turn is nobody's: its run is not ours.
+func paused(s session.State, env Env) bool {
+	t := s.Branch.Turn
+	return t != nil && t.Run != env.Run && t.Cancelled == ""
+}
+
+// Paused reports whether a branch has an open turn that no live run works on.
+// live says whether somebody holds the branch's run lock.
+func Paused(s session.State, live bool) bool { return s.Branch.Turn != nil && !live }
+
+// begin is what a run records before its first act. What the last owner was
+// doing when it died is closed: it is never run again.
+func begin(s session.State, env Env) []session.Fact {
+	var out []session.Fact
+	if s.Branch.Run != "" {
+		out = append(out, facts(session.RunEnded{Run: s.Branch.Run, How: "lost"})...)
+	}
+	out = append(out, slices.Clone(env.Opening)...)
+	if t := s.Branch.Turn; t != nil {
+		if t.Open.Seq != 0 {
+			out = append(out, facts(session.ReplyRejected{Request: t.Open.Seq, Class: "lost"})...)
+		}
+		for _, c := range t.Calls {
+			if c.Started && !c.Done {
+				out = append(out, told(c.ID, "lost", wordsLost))
+			}
+		}
+	}
+	return out
+}
+
+func resume(s session.State, env Env) ([]session.Fact, error) {
+	t := s.Branch.Turn
+	if t == nil || !paused(s, env) {
+		return nil, ErrNothing
+	}
+	return facts(session.TurnResumed{Turn: t.ID, Run: env.Run}), nil
+}

@@ -1,0 +1,421 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"varve/internal/harness/drive"
+	"varve/internal/session"
+)
+
+// A Clock tells the time and waits.
+type Clock interface {
+	Now() time.Time
+	After(time.Duration) <-chan time.Time
+}
+
+// System is the machine's clock.
+type System struct{}
+
+func (System) Now() time.Time                         { return time.Now() }
+func (System) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// grace is how long a stopped job may take to hand over what it has. After
+// it the job is left behind and closed without it, so that an interrupt
+// answers within 300 ms whatever hangs (TUI-5).
+const grace = 200 * time.Millisecond
+
+// A Runner performs one job against a frozen state.
+type Runner func(ctx context.Context, s session.State, j drive.Job) drive.Result
+
+// A Loop drives one branch of a session.
+type Loop struct {
+	sess   *Session
+	branch string
+	run    Runner
+	clock  Clock
+	pulses *Pulses
+	state  string // the state directory, for the run lock
+
+	env      drive.Env
+	commands chan request
+	results  chan done
+	foreign  chan struct{}
+	closed   chan struct{}
+
+	// Owned by the loop.
+	held    *hold
+	running map[string]*work
+
+	mu    sync.Mutex
+	fault error // why nothing can be recorded at the moment (LOG-8)
+}
+
+type request struct {
+	cmd   drive.Command
+	reply chan error
+}
+
+type done struct {
+	job drive.Job
+	res drive.Result
+}
+
+// work is one running job and the way to stop it.
+type work struct {
+	job     drive.Job
+	cancel  context.CancelFunc
+	stopped time.Time // when it was told to stop, zero while it is welcome
+}
+
+// NewLoop returns a loop for a branch. Call [Loop.Run] to start it: it works
+// on nothing before the first command that it admits (LOG-14).
+func NewLoop(s *Session, branch, stateDir string, env drive.Env, run Runner, clock Clock) *Loop {
+	l := &Loop{
+		sess: s, branch: branch, run: run, clock: clock, pulses: &Pulses{}, state: stateDir, env: env,
+		commands: make(chan request), results: make(chan done), foreign: make(chan struct{}, 1),
+		closed: make(chan struct{}), running: map[string]*work{},
+	}
+	l.env.Running = func(id string) bool { _, ok := l.running[id]; return ok }
+	return l
+}
+
+// Pulses is what passes while jobs run.
+func (l *Loop) Pulses() *Pulses { return l.pulses }
+
+// Fault says why nothing can be recorded at the moment, or nil.
+func (l *Loop) Fault() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fault
+}
+
+// Submit hands cmd to the loop and reports whether it was accepted. What
+// comes of it is in the log.
+func (l *Loop) Submit(ctx context.Context, cmd drive.Command) error {
+	r := request{cmd, make(chan error, 1)}
+	select {
+	case l.commands <- r:
+		return <-r.reply
+	case <-l.closed:
+		return errors.New("the session is closed")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Nudge tells the loop that others appended to the log.
+func (l *Loop) Nudge() {
+	select {
+	case l.foreign <- struct{}{}:
+	default:
+	}
+}
+
+// Run is the loop. It returns when ctx is done; then all its jobs have been
+// stopped, and the run is closed in the log.
+func (l *Loop) Run(ctx context.Context) {
+	jobs, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer close(l.closed)
+	defer l.end(stop)
+	for {
+		l.settle(ctx)
+		wait := l.reconcile(jobs)
+		var timer <-chan time.Time
+		if wait >= 0 {
+			timer = l.clock.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case r := <-l.commands:
+			r.reply <- l.admit(ctx, r.cmd)
+		case d := <-l.results:
+			l.finish(ctx, d)
+		case <-l.foreign:
+			l.setFault(l.sess.CatchUp())
+		case <-timer:
+			l.expire(ctx)
+		}
+	}
+}
+
+func (l *Loop) now() drive.Env {
+	env := l.env
+	env.Now = l.clock.Now()
+	if l.held == nil {
+		env.Run = "" // nothing is ours yet
+	}
+	return env
+}
+
+// admit decides a command, and decides anew when others were faster.
+func (l *Loop) admit(ctx context.Context, cmd drive.Command) error {
+	for range 3 {
+		if err := l.hold(); err != nil {
+			return err
+		}
+		s := l.sess.State(l.branch)
+		env := l.now()
+		facts, err := drive.Admit(s, env, cmd)
+		if err != nil {
+			return err
+		}
+		if len(facts) == 0 {
+			return nil
+		}
+		err = l.record(ctx, s, facts)
+		if !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+	return ErrConflict
+}
+
+// hold takes the run lock, once. What was recorded before it was taken is
+// read first.
+func (l *Loop) hold() error {
+	if l.held != nil {
+		return nil
+	}
+	h, err := take(l.state, sessionName(l.sess.Path()), l.branch)
+	if err != nil {
+		return err
+	}
+	if err := l.sess.CatchUp(); err != nil {
+		h.release()
+		return err
+	}
+	l.held = h
+	return nil
+}
+
+func (l *Loop) record(ctx context.Context, s session.State, facts []session.Fact) error {
+	err := l.sess.Record(ctx, l.branch, s.Branch.Head, facts)
+	if !errors.Is(err, ErrConflict) {
+		l.setFault(err)
+	}
+	return err
+}
+
+func (l *Loop) setFault(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fault = err
+}
+
+// settle records what follows, until nothing does. A fault of the log stops
+// it: what is not on the disk has not happened (LOG-8).
+func (l *Loop) settle(ctx context.Context) {
+	if l.held == nil {
+		return
+	}
+	for {
+		s := l.sess.State(l.branch)
+		facts := drive.Settle(s, l.now())
+		if len(facts) == 0 {
+			return
+		}
+		if err := l.record(ctx, s, facts); err != nil && !errors.Is(err, ErrConflict) {
+			return
+		}
+	}
+}
+
+// reconcile stops what is no longer welcome, starts what is wanted, and says
+// how long until something is due: negative for nothing.
+func (l *Loop) reconcile(ctx context.Context) time.Duration {
+	wait := time.Duration(-1)
+	due := func(at, now time.Time) {
+		if d := max(at.Sub(now), 0); wait < 0 || d < wait {
+			wait = d
+		}
+	}
+	s, env := l.sess.State(l.branch), l.now()
+	for _, w := range l.running {
+		if w.stopped.IsZero() && !drive.Welcome(s, env, w.job) {
+			w.cancel()
+			w.stopped = env.Now
+		}
+		if !w.stopped.IsZero() {
+			due(w.stopped.Add(grace), env.Now)
+		}
+	}
+	if l.held == nil || l.Fault() != nil {
+		if l.held != nil {
+			due(env.Now.Add(time.Second), env.Now) // try the log again
+		}
+		return wait
+	}
+	started := map[drive.Kind]int{}
+	for _, w := range l.running {
+		started[w.job.Kind]++
+	}
+	for _, j := range drive.Want(s, env) {
+		if _, ok := l.running[j.ID]; ok || started[j.Kind] >= limit(j.Kind) {
+			continue
+		}
+		if j.NotBefore.After(env.Now) {
+			l.pulses.put(Pulse{Job: j.ID, Kind: "retry", Until: j.NotBefore, Why: why(s)})
+			due(j.NotBefore, env.Now)
+			continue
+		}
+		l.pulses.drop(j.ID)
+		started[j.Kind]++
+		jctx, cancel := context.WithCancel(ctx)
+		l.running[j.ID] = &work{job: j, cancel: cancel}
+		go func() {
+			r := l.guarded(jctx, s, j)
+			select {
+			case l.results <- done{j, r}:
+			case <-l.closed:
+			}
+		}()
+	}
+	return wait
+}
+
+// limit is how many jobs of a kind may run at once: how many hands, not what
+// to do.
+func limit(k drive.Kind) int {
+	switch k {
+	case drive.Judge, drive.Tool:
+		return 8
+	}
+	return 1
+}
+
+func why(s session.State) string {
+	if t := s.Branch.Turn; t != nil && t.Rejection != nil {
+		if t.Rejection.Error != nil {
+			return t.Rejection.Error.Kind
+		}
+		return t.Rejection.Class
+	}
+	return ""
+}
+
+// guarded runs a job and catches its panic at the border (REL-7).
+func (l *Loop) guarded(ctx context.Context, s session.State, j drive.Job) (r drive.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			text := fmt.Sprintf("%v\n%s", p, debug.Stack())
+			r = drive.Result{Fault: &drive.Fault{Where: string(j.Kind), Kind: "panic", Text: []byte(text)}}
+		}
+	}()
+	return l.run(ctx, s, j)
+}
+
+// finish records what came of a job, if it is still news or was waited for.
+func (l *Loop) finish(ctx context.Context, d done) {
+	w, ok := l.running[d.job.ID]
+	if !ok {
+		return // left behind: it came too late
+	}
+	w.cancel()
+	delete(l.running, d.job.ID)
+	l.accept(ctx, d)
+	l.pulses.drop(d.job.ID)
+}
+
+func (l *Loop) accept(ctx context.Context, d done) {
+	for range 3 {
+		s, env := l.sess.State(l.branch), l.now()
+		if !drive.Welcome(s, env, d.job) && !drive.Owed(s, d.job) {
+			return
+		}
+		facts := drive.Accept(s, env, d.job, d.res)
+		if len(facts) == 0 {
+			return
+		}
+		if err := l.record(ctx, s, facts); !errors.Is(err, ErrConflict) {
+			if err != nil {
+				l.keep(d)
+			}
+			return
+		}
+	}
+	l.keep(d)
+}
+
+// keep holds a result that could not be recorded: the job counts as running,
+// and the result is offered again when the log works (LOG-8).
+func (l *Loop) keep(d done) {
+	l.running[d.job.ID] = &work{job: d.job, cancel: func() {}}
+	go func() {
+		select {
+		case <-l.clock.After(time.Second):
+		case <-l.closed:
+			return
+		}
+		select {
+		case l.results <- d:
+		case <-l.closed:
+		}
+	}()
+}
+
+// expire leaves jobs behind that were told to stop and did not, and clears a
+// fault so that the log is tried again.
+func (l *Loop) expire(ctx context.Context) {
+	now := l.clock.Now()
+	for id, w := range l.running {
+		if w.stopped.IsZero() || now.Sub(w.stopped) < grace {
+			continue
+		}
+		delete(l.running, id)
+		l.accept(ctx, done{w.job, drive.Result{Fault: &drive.Fault{Where: string(w.job.Kind), Kind: "hung", Abandoned: true}}})
+		l.pulses.drop(id)
+	}
+	l.setFault(l.sess.Sync())
+}
+
+// end interrupts what still runs, records what it had, and closes the run.
+func (l *Loop) end(stop context.CancelFunc) {
+	defer stop()
+	if l.held == nil {
+		return
+	}
+	defer l.held.release()
+	ctx := context.Background()
+	if s := l.sess.State(l.branch); s.Branch.Turn != nil && s.Branch.Turn.Run == l.env.Run {
+		if facts, err := drive.Admit(s, l.now(), drive.Cancel{By: "closed"}); err == nil && len(facts) > 0 {
+			_ = l.record(ctx, s, facts)
+		}
+	}
+	deadline := l.clock.After(grace)
+	for waiting := true; waiting; {
+		l.settle(ctx)
+		l.reconcile(ctx)
+		if len(l.running) == 0 {
+			break
+		}
+		select {
+		case d := <-l.results:
+			l.finish(ctx, d)
+		case <-deadline:
+			stop()
+			for _, w := range l.running {
+				w.stopped = time.Time{}.Add(1) // long ago: leave it behind now
+			}
+			l.expire(ctx)
+			waiting = false
+		}
+	}
+	l.settle(ctx)
+	if s := l.sess.State(l.branch); s.Branch.Run == l.env.Run {
+		_ = l.record(ctx, s, []session.Fact{{Event: session.RunEnded{Run: l.env.Run, How: "closed"}}})
+	}
+	_ = l.sess.Sync()
+}
+
+// sessionName is a session's id, from its path.
+func sessionName(path string) string {
+	return strings.TrimSuffix(filepath.Base(path), ".jsonl")
+}

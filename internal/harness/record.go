@@ -1,0 +1,145 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"varve/internal/jsonl"
+	"varve/internal/session"
+)
+
+// ErrConflict says that somebody else changed the branch meanwhile: nothing
+// was written (LOG-6).
+var ErrConflict = errors.New("the branch has moved on")
+
+// Record appends facts to a branch that stands at expect, as one write, and
+// folds them. Content goes to the store first; where an effect depends on the
+// lines they are on the disk when Record returns (LOG-5).
+func (s *Session) Record(ctx context.Context, branch string, expect session.Seq, facts []session.Fact) error {
+	s.writes.Lock()
+	defer s.writes.Unlock()
+	at := s.clock.Now().UTC().Truncate(time.Millisecond)
+	rests, events := make([][]byte, len(facts)), make([]session.Event, len(facts))
+	durable := false
+	for i := range facts {
+		events[i] = facts[i].Event
+		if facts[i].Branch == "" {
+			facts[i].Branch = branch
+		}
+		var err error
+		if facts[i], err = session.Spill(facts[i]); err != nil {
+			return err
+		}
+		if err := s.store(&facts[i]); err != nil {
+			return err
+		}
+		if rests[i], err = session.EncodeRest(facts[i], at); err != nil {
+			return err
+		}
+		durable = durable || mustSync(facts[i].Event)
+	}
+	if err := s.create(); err != nil {
+		return err
+	}
+	lines, err := s.file.Append(ctx, rests, func() error {
+		if head := s.State(branch).Branch.Head; head != expect {
+			return fmt.Errorf("%w: event %d is not the last any more, %d is", ErrConflict, expect, head)
+		}
+		return nil
+	})
+	s.mu.Lock()
+	for i, l := range lines {
+		e := session.Entry{Seq: session.Seq(l.Seq), Branch: facts[i].Branch, At: at, Type: session.Name(events[i]), Event: events[i]}
+		if aerr := s.apply(l, e); aerr != nil {
+			s.mu.Unlock()
+			panic("harness: internal error: " + aerr.Error())
+		}
+	}
+	s.mu.Unlock()
+	if err == nil && durable {
+		err = s.file.Sync()
+	}
+	return err
+}
+
+// create makes the file, if there is none yet.
+func (s *Session) create() error {
+	if s.opened() != nil {
+		return nil
+	}
+	f, err := jsonl.Create(s.path, s.opts)
+	if err != nil {
+		return fmt.Errorf("create session: %w", err)
+	}
+	s.mu.Lock()
+	s.file = f
+	s.mu.Unlock()
+	return nil
+}
+
+// store moves a fact's large texts to the content store (CAS-2).
+func (s *Session) store(f *session.Fact) error {
+	for i, p := range f.Body {
+		if p.Ref != nil || len(p.Bytes) <= session.InlineLimit {
+			continue
+		}
+		sha, err := s.blobs.Put(p.Bytes)
+		if err != nil {
+			return fmt.Errorf("store content: %w", err)
+		}
+		ref := session.Ref{SHA256: sha, MediaType: p.MediaType, Encoding: p.Encoding, Size: int64(len(p.Bytes))}
+		if ref.MediaType == "" {
+			ref.MediaType = "text/plain"
+		}
+		body := append([]session.Part(nil), f.Body...)
+		body[i] = session.Part{Ref: &ref}
+		f.Body = body
+	}
+	return nil
+}
+
+// mustSync lists the five places where the disk comes before the effect.
+func mustSync(e session.Event) bool {
+	switch ev := e.(type) {
+	case session.RequestSent, session.CheckpointCommitted, session.TurnEnded,
+		session.BranchCreated, session.BranchReverted, session.BranchRolledBack, session.BranchDeleted:
+		return true
+	case session.ToolStarted:
+		for _, x := range ev.Effects {
+			if x != "read" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Refs lists what a line refers to, for verify.
+func Refs(raw []byte, visit func(session.Ref)) error {
+	env, ok := session.Scan(raw)
+	if !ok {
+		if !bytes.Contains(raw, []byte(`"ref"`)) {
+			return nil
+		}
+		var w struct {
+			Body []struct {
+				Ref *session.Ref `json:"ref"`
+			} `json:"body"`
+		}
+		if err := json.Unmarshal(raw, &w); err != nil {
+			return err
+		}
+		for _, p := range w.Body {
+			if p.Ref != nil {
+				visit(*p.Ref)
+			}
+		}
+		return nil
+	}
+	return env.Refs(visit)
+}

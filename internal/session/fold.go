@@ -1,0 +1,305 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// A Fold adds the entries of one session up. It has one owner; the states and
+// views that it hands out are values that anyone may keep.
+type Fold struct {
+	head     Seq
+	table    []Item // every item of the session, by id
+	branches map[string]*branch
+	names    []string // in the order of creation
+	growing  Growing
+	files    map[string]FileObserved // by path
+}
+
+// A branch is its place in the family, its own items, and where it stands.
+type branch struct {
+	list  []int32 // indexes into the table, in recorded order
+	state Branch
+	marks []mark
+}
+
+// A mark is a kept state: the one before a user item, for revert and fork.
+type mark struct {
+	at    Seq
+	state Branch
+}
+
+// MainBranch is the first branch of every session.
+const MainBranch = "main"
+
+// NewFold returns the fold of nothing.
+func NewFold() *Fold {
+	return &Fold{branches: map[string]*branch{}, files: map[string]FileObserved{}}
+}
+
+// Head is the seq of the last entry applied.
+func (f *Fold) Head() Seq { return f.head }
+
+// Branches lists the names of all branches, oldest first.
+func (f *Fold) Branches() []string { return slices.Clone(f.names) }
+
+// State returns where a branch stands. A branch that does not exist yet
+// stands nowhere: its state is empty but for the name.
+func (f *Fold) State(name string) State {
+	b, ok := f.branches[name]
+	if !ok {
+		return State{Branch: Branch{Name: name}, Session: f.growing}
+	}
+	return State{Branch: b.state, Session: f.growing}
+}
+
+// Before returns the state that a branch had before the user item at q.
+func (f *Fold) Before(name string, q Seq) (Branch, bool) {
+	b, ok := f.branches[name]
+	if !ok {
+		return Branch{}, false
+	}
+	i := sort.Search(len(b.marks), func(i int) bool { return b.marks[i].at >= q })
+	if i == len(b.marks) || b.marks[i].at != q {
+		return Branch{}, false
+	}
+	return b.marks[i].state, true
+}
+
+// Item finds a recorded item of any branch.
+func (f *Fold) Item(id ItemID) (Item, bool) {
+	i := sort.Search(len(f.table), func(i int) bool { return !f.table[i].ID.Before(id) })
+	if i == len(f.table) || f.table[i].ID != id {
+		return Item{}, false
+	}
+	return f.table[i], true
+}
+
+// File returns the content that the session last saw at a path.
+func (f *Fold) File(path string) (FileObserved, bool) {
+	o, ok := f.files[PathKey(path)]
+	return o, ok
+}
+
+// Apply folds one entry. Entries come in order of seq; gaps are jsonl's
+// business. An entry that contradicts what came before changes nothing: every
+// history that a log can hold has a state.
+func (f *Fold) Apply(e Entry) error {
+	if e.Seq <= f.head {
+		return fmt.Errorf("apply event %d after %d: out of order", e.Seq, f.head)
+	}
+	f.head = e.Seq
+	b := f.branches[e.Branch]
+	if b == nil {
+		b = &branch{state: Branch{Name: e.Branch}}
+		f.branches[e.Branch] = b
+		f.names = append(f.names, e.Branch)
+	}
+	if u, ok := e.Event.(Unknown); ok && u.event() == "" {
+		if e.Must && b.state.ReadOnly == "" {
+			b.state.ReadOnly = e.Type
+		}
+		return nil
+	}
+	f.grow(e)
+	if k, ok := kindOf(e.Type); ok && k.head {
+		b.state.Head = e.Seq
+	}
+	f.applySession(b, e)
+	f.applyTurn(b, e)
+	f.applyTool(b, e)
+	f.applyContext(b, e)
+	return nil
+}
+
+// add records an item behind the others of its branch.
+func (f *Fold) add(b *branch, it Item) {
+	if it.At == 0 {
+		it.At = it.ID.Seq
+	}
+	f.table = append(f.table, it)
+	b.list = append(b.list, int32(len(f.table)-1))
+	b.state.View = b.state.View.with(f.table, b)
+	b.state.Size.Since += it.Tokens.N
+}
+
+// grow folds what only grows, whatever the branch.
+func (f *Fold) grow(e Entry) {
+	g := &f.growing
+	switch ev := e.Event.(type) {
+	case SessionCreated:
+		g.ID, g.Format, g.Workspace = ev.ID, ev.Format, ev.Workspace
+	case SessionRenamed:
+		g.Title = e.Seq
+	case SessionConfigured:
+		g.Settings, g.Configured = ev, e.Seq
+		g.Mode = ev.PermissionMode
+	case PermissionChanged:
+		switch ev.Op {
+		case "mode":
+			g.Mode = ev.Mode
+		case "granted":
+			g.Grants = append(slices.Clip(g.Grants), Grant{Rule: ev.Rule})
+		case "revoked":
+			g.Grants = slices.DeleteFunc(slices.Clone(g.Grants), func(x Grant) bool { return x.Rule == ev.Rule })
+		}
+	case ApprovalAnswered:
+		if (ev.Answer == "run" || ev.Answer == "always") && ev.Rule != "" {
+			g.Grants = append(slices.Clip(g.Grants), Grant{Rule: ev.Rule, Run: ev.Run})
+		}
+	case ToastPosted:
+		g.Toasts++
+	case UserSaid:
+		g.UserItems++
+	case WindowLearned:
+		rest := slices.DeleteFunc(slices.Clone(g.Windows), func(w WindowLearned) bool {
+			return w.Model == ev.Model && w.Endpoint == ev.Endpoint && w.Role == ev.Role
+		})
+		if !ev.Dropped {
+			rest = append(rest, ev)
+		}
+		g.Windows = rest
+	case EndpointLearned:
+		g.Quirks = append(slices.Clip(g.Quirks), ev)
+	case PlanChanged:
+		g.NextTask = max(g.NextTask, ev.NextID)
+	case FileObserved:
+		f.files[ev.Path] = ev
+	}
+}
+
+func (f *Fold) applySession(b *branch, e Entry) {
+	s := &b.state
+	switch ev := e.Event.(type) {
+	case ToolsDefined:
+		s.Tools = Tools{At: e.Seq, API: ev.API, Definitions: ev.Definitions, Tokens: ev.Tokens}
+		s.cut("tools", ItemID{})
+	case ToolsExtended:
+		s.Tools.More = append(slices.Clip(s.Tools.More), Tools{At: e.Seq, API: ev.API, Definitions: ev.Definitions, Tokens: ev.Tokens})
+		s.cut("tools", ItemID{})
+	case RunStarted:
+		s.Run = ev.Run
+	case RunEnded:
+		if s.Run == ev.Run {
+			s.Run = ""
+		}
+	case ModelChosen:
+		if s.Model != ev.Model {
+			s.cut("model", ItemID{})
+			s.Size.Reported = 0
+		}
+		s.Model, s.Reason = ev.Model, ev.Reasoning
+	case PlanChanged:
+		// The result of the model's own change is the plan's live copy (PLAN-8).
+		s.Plan = Plan{At: e.Seq, Items: ev.Items, Next: ev.NextID, Shown: ev.By == "model"}
+	case PlanShown:
+		s.Plan.Shown = true
+		f.add(b, Item{ID: e.Seq.Item(), Kind: PlanKind, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens})
+	case BranchCreated, BranchDeleted, BranchReverted, BranchRolledBack:
+		// Branch operations are read by programs that know them; this one
+		// must not write behind them.
+		s.ReadOnly = e.Type
+	}
+}
+
+// cut records that the next request can't begin with the one before. The
+// first cause stands.
+func (s *Branch) cut(cause string, item ItemID) {
+	if s.Sent.Seq != 0 && s.Sent.Cut == nil {
+		s.Sent.Cut = &Break{Cause: cause, Item: item}
+	}
+}
+
+func (f *Fold) applyContext(b *branch, e Entry) {
+	s := &b.state
+	switch ev := e.Event.(type) {
+	case InstructionPublished:
+		it := Item{ID: e.Seq.Item(), At: e.Seq, Kind: InstructionItem, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens, Key: ev.Key}
+		f.table = append(f.table, it)
+		s.View.table = f.table
+		s.instruct(ev.Key, &it)
+	case InstructionWithdrawn:
+		s.instruct(ev.Key, nil)
+	case AssemblyReported:
+		s.Assembly = ev.Fingerprint
+		if s.Turn != nil {
+			t := *s.Turn
+			t.Assembled = true
+			s.Turn = &t
+		}
+	case CatalogPublished:
+		f.add(b, Item{ID: e.Seq.Item(), Kind: CatalogItem, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens, Key: ev.Key})
+	case CatalogDropped:
+		s.View.remove(ev.Item)
+		s.cut("catalog", ev.Item)
+	case ItemMasked:
+		s.edit(f, ev.Item, e.Seq, ev.Text, ev.Tokens)
+		s.cut("mask", ev.Item)
+	case ItemReplaced:
+		s.edit(f, ev.Item, e.Seq, ev.Text, ev.Tokens)
+		s.cut("replacement", ev.Item)
+	case ItemRemoved:
+		s.View.remove(ev.Item)
+		s.cut("replacement", ev.Item)
+	case MediaNoted:
+		s.cut("media", ItemID{})
+	case CheckpointCommitted:
+		it := Item{ID: e.Seq.Item(), At: e.Seq, Kind: CheckpointItem, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens}
+		f.table = append(f.table, it)
+		s.View.table = f.table
+		s.View.checkpoint, s.View.covered = &it, ev.Ranges
+		s.View.recount()
+		s.Size = Size{}
+		s.cut("checkpoint", it.ID)
+	}
+}
+
+// instruct puts an instruction under its key, or withdraws it where it is nil.
+func (s *Branch) instruct(key string, it *Item) {
+	old := s.View.instructions
+	i := sort.Search(len(old), func(i int) bool { return old[i].Key >= key })
+	next := slices.Clone(old[:i])
+	if it != nil {
+		next = append(next, *it)
+		s.Size.Since += it.Tokens.N
+	}
+	if i < len(old) && old[i].Key == key {
+		s.Size.Since -= old[i].Tokens.N
+		i++
+		s.cut("instruction", ItemID{})
+	} else if it != nil {
+		s.cut("instruction", it.ID)
+	}
+	s.View.instructions = append(next, old[i:]...)
+	s.View.recount()
+}
+
+func (s *Branch) edit(f *Fold, id ItemID, at Seq, text Text, size Tokens) {
+	it, ok := f.Item(id)
+	if !ok {
+		return
+	}
+	was := it
+	rest := slices.DeleteFunc(slices.Clone(s.View.edited), func(e Item) bool {
+		if e.ID == id {
+			was = e
+		}
+		return e.ID == id
+	})
+	s.Size.Since += size.N - was.Tokens.N
+	it.At, it.Text, it.Tokens = at, text, size
+	s.View.edited = append(rest, it)
+	s.View.recount()
+}
+
+func (v *View) remove(id ItemID) {
+	v.removed = append(slices.Clip(v.removed), id)
+	v.recount()
+}
+
+// recount sums the view up anew, after a change that is not an addition.
+func (v *View) recount() {
+	v.tokens = 0
+	v.All(func(it Item) bool { v.tokens += it.Tokens.N; return true })
+}

@@ -1,0 +1,205 @@
+package session
+
+// An ItemKind says what a context item is (CTX-1).
+type ItemKind string
+
+// The kinds of items.
+const (
+	UserItem        ItemKind = "user"
+	ShellItem       ItemKind = "shell"
+	AssistantItem   ItemKind = "assistant"
+	ReasoningItem   ItemKind = "reasoning"
+	CallItem        ItemKind = "tool_call"
+	ResultItem      ItemKind = "tool_result"
+	InstructionItem ItemKind = "instruction"
+	CatalogItem     ItemKind = "catalog"
+	PlanKind        ItemKind = "plan"
+	CheckpointItem  ItemKind = "checkpoint"
+	NativeItem      ItemKind = "native"
+)
+
+// A Source says whose words an item holds.
+type Source string
+
+// The sources.
+const (
+	FromUser     Source = "user"
+	FromSteering Source = "steering"
+	FromModel    Source = "model"
+	FromTool     Source = "tool"
+	FromRuntime  Source = "runtime"
+)
+
+// An Item is one whole piece of context, as facts. Its text is body entry
+// Text.B of the event At, which is its own event until it is replaced.
+type Item struct {
+	ID     ItemID
+	Kind   ItemKind
+	Source Source
+	At     Seq
+	Text   Text
+	Tokens Tokens
+	Turn   Seq    // the turn it belongs to, 0 for none
+	Call   ItemID // of a result: the call it answers
+	CallID string // of a call: the provider's id
+	Name   string // of a call: the tool
+	Key    string // of an instruction or catalog
+	Media  []Media
+	Marked string // "interrupted": kept of a reply that was cut short
+	Failed bool   // of a result: it is an error
+}
+
+// A View is what the next request will carry, apart from tools: instructions
+// by key, then the checkpoint, then items in recorded order (CTX-4). It is a
+// value that later events never change.
+type View struct {
+	table        []Item
+	spans        []span // in recorded order
+	instructions []Item // by key
+	edited       []Item // masked and replaced items, by id
+	removed      []ItemID
+	checkpoint   *Item
+	covered      []Range
+	tokens       int // of everything in it
+}
+
+// Tokens is the sum of the sizes of all items in the view, as they were
+// recorded.
+func (v View) Tokens() int { return v.tokens }
+
+// Len counts the recorded items of the view, covered ones included.
+func (v View) Len() int {
+	n := len(v.instructions)
+	for _, s := range v.spans {
+		n += len(s.at)
+	}
+	return n
+}
+
+// All visits the items in the order in which they are sent. A result stands
+// at its call's place, and what was recorded while a group of calls was open
+// stands after the group.
+func (v View) All(yield func(Item) bool) {
+	for _, it := range v.instructions {
+		if !yield(it) {
+			return
+		}
+	}
+	if v.checkpoint != nil && !yield(*v.checkpoint) {
+		return
+	}
+	var g group
+	for _, span := range v.spans {
+		for _, i := range span.at {
+			it, ok := v.resolve(v.table[i])
+			if !ok {
+				continue
+			}
+			if !g.add(it, yield) {
+				return
+			}
+		}
+	}
+	g.flush(yield)
+}
+
+// resolve applies coverage, removals and edits to a recorded item.
+func (v View) resolve(it Item) (Item, bool) {
+	for _, r := range v.covered {
+		if !it.ID.Before(r.From) && !r.To.Before(it.ID) {
+			return it, false
+		}
+	}
+	for _, id := range v.removed {
+		if id == it.ID {
+			return it, false
+		}
+	}
+	for _, e := range v.edited {
+		if e.ID == it.ID {
+			return e, true
+		}
+	}
+	return it, true
+}
+
+// A group holds back what follows a reply with calls until each call has its
+// result: calls and results are put next to each other, in call order.
+type group struct {
+	calls   []Item
+	results []Item // by call, zero where missing
+	late    []Item // recorded meanwhile
+	missing int
+}
+
+func (g *group) add(it Item, yield func(Item) bool) bool {
+	switch {
+	case it.Kind == CallItem && (len(g.calls) == 0 || g.calls[0].ID.Seq == it.ID.Seq):
+		g.calls = append(g.calls, it)
+		g.results = append(g.results, Item{})
+		g.missing++
+		return true
+	case len(g.calls) == 0:
+		return yield(it)
+	case it.Kind == ResultItem:
+		for i, c := range g.calls {
+			if c.ID == it.Call && g.results[i].ID.IsZero() {
+				g.results[i] = it
+				g.missing--
+			}
+		}
+		if g.missing == 0 {
+			return g.flush(yield)
+		}
+		return true
+	case it.Kind == UserItem || it.Kind == ShellItem || it.Kind == PlanKind || it.Kind == CatalogItem:
+		g.late = append(g.late, it)
+		return true
+	}
+	// Another reply: the group stays without some results, which the adapter
+	// closes before it sends (PRV-4).
+	return g.flush(yield) && g.add(it, yield)
+}
+
+func (g *group) flush(yield func(Item) bool) bool {
+	held := *g
+	*g = group{}
+	for _, it := range held.calls {
+		if !yield(it) {
+			return false
+		}
+	}
+	for _, it := range held.results {
+		if !it.ID.IsZero() && !yield(it) {
+			return false
+		}
+	}
+	for _, it := range held.late {
+		if !yield(it) {
+			return false
+		}
+	}
+	return true
+}
+
+// with returns the view with the last element of b's list behind the others.
+func (v View) with(table []Item, b *branch) View {
+	v.table = table
+	n, end := len(v.spans), len(b.list)
+	if n > 0 && v.spans[n-1].of == b && v.spans[n-1].from+len(v.spans[n-1].at) == end-1 {
+		v.spans = append([]span(nil), v.spans...)
+		v.spans[n-1].at = b.list[v.spans[n-1].from:end:end]
+	} else {
+		v.spans = append(v.spans[:n:n], span{of: b, from: end - 1, at: b.list[end-1 : end : end]})
+	}
+	v.tokens += table[b.list[end-1]].Tokens.N
+	return v
+}
+
+// A span is a run of a branch's own items, in recorded order. Its slice is
+// never written again, so a kept view stays what it was.
+type span struct {
+	of   *branch
+	from int     // where at begins in the branch's list
+	at   []int32 // table indexes
+}

@@ -1,0 +1,381 @@
+package session
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// FactLimit is the most that a line's data may hold, in bytes (LOG-12).
+const FactLimit = 4 << 10
+
+// timeLayout is RFC 3339 in UTC with milliseconds, always 24 bytes.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// ErrLine is the kind of every line that is no event.
+var ErrLine = errors.New("not an event")
+
+// EncodeRest returns the line that records f at a time, from its third key
+// on: `"branch":…}`. Seq and prev, which are made under the lock, come before
+// it on disk. Parts of more than InlineLimit bytes are refused: they are
+// stored first, and named.
+func EncodeRest(f Fact, at time.Time) ([]byte, error) {
+	name := f.Event.event()
+	k, ok := kindOf(name)
+	if !ok {
+		return nil, fmt.Errorf("encode %T: not an event that this program writes", f.Event)
+	}
+	data, err := json.Marshal(f.Event, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", name, err)
+	}
+	if len(data) > FactLimit {
+		return nil, fmt.Errorf("encode %s: %d bytes of facts, at most %d: texts and long lists go into the body", name, len(data), FactLimit)
+	}
+	n := len(data) + 128
+	for _, p := range f.Body {
+		n += len(p.Bytes) + len(p.Bytes)/8 + 16
+	}
+	b := make([]byte, 0, n)
+	b = append(b, `"branch":`...)
+	b = AppendQuoted(b, []byte(f.Branch))
+	b = append(b, `,"at":"`...)
+	b = at.UTC().AppendFormat(b, timeLayout)
+	b = append(b, `","type":"`...)
+	b = append(b, name...)
+	b = append(b, '"')
+	if k.must {
+		b = append(b, `,"must":true`...)
+	}
+	b = append(b, `,"data":`...)
+	b = append(b, data...)
+	if len(f.Body) > 0 {
+		b = append(b, `,"body":[`...)
+		for i, p := range f.Body {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendPart(b, p); err != nil {
+				return nil, fmt.Errorf("encode %s: body %d: %w", name, i, err)
+			}
+		}
+		b = append(b, ']')
+	}
+	return append(b, '}'), nil
+}
+
+func appendPart(b []byte, p Part) ([]byte, error) {
+	switch {
+	case p.Ref != nil:
+		ref, err := json.Marshal(p.Ref)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, `{"ref":`...)
+		b = append(b, ref...)
+		return append(b, '}'), nil
+	case len(p.Bytes) > InlineLimit:
+		return nil, fmt.Errorf("%d bytes inline, at most %d", len(p.Bytes), InlineLimit)
+	case utf8.Valid(p.Bytes):
+		return AppendQuoted(b, p.Bytes), nil
+	}
+	b = append(b, `{"b64":"`...)
+	b = base64.StdEncoding.AppendEncode(b, p.Bytes)
+	return append(b, `"}`...), nil
+}
+
+// An Envelope is a line as a scan sees it: nothing of it is decoded. The byte
+// slices alias the line.
+type Envelope struct {
+	Seq    Seq
+	Branch []byte // as it stands between its quotes
+	At     []byte
+	Type   []byte
+	Must   bool
+	Data   []byte // the object
+	Body   []byte // the list, or nil
+}
+
+// Scan reads the envelope of a line in the canonical form, and no other.
+// Data is found by matching braces, so a malformed payload may pass here and
+// fail in [Decode].
+func Scan(line []byte) (Envelope, bool) {
+	var e Envelope
+	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
+	if !ok {
+		return e, false
+	}
+	i := 0
+	for ; i < len(rest) && rest[i] >= '0' && rest[i] <= '9'; i++ {
+		e.Seq = e.Seq*10 + Seq(rest[i]-'0')
+	}
+	// "prev" is 32 hex digits: jsonl has checked them.
+	const prev = `,"prev":"`
+	if i == 0 || i > 19 || !bytes.HasPrefix(rest[i:], []byte(prev)) || len(rest) < i+len(prev)+33 {
+		return e, false
+	}
+	rest = rest[i+len(prev)+32:]
+	if e.Branch, rest, ok = field(rest, `","branch":"`); !ok {
+		return e, false
+	}
+	if e.At, rest, ok = field(rest, `","at":"`); !ok {
+		return e, false
+	}
+	if e.Type, rest, ok = field(rest, `","type":"`); !ok {
+		return e, false
+	}
+	rest = rest[1:]
+	if r, found := bytes.CutPrefix(rest, []byte(`,"must":true`)); found {
+		e.Must, rest = true, r
+	}
+	if rest, ok = bytes.CutPrefix(rest, []byte(`,"data":`)); !ok {
+		return e, false
+	}
+	n := objectLen(rest)
+	if n == 0 {
+		return e, false
+	}
+	e.Data, rest = rest[:n], rest[n:]
+	if r, found := bytes.CutPrefix(rest, []byte(`,"body":`)); found && len(r) > 2 && r[0] == '[' && r[len(r)-1] == '}' {
+		e.Body = r[:len(r)-1]
+		return e, true
+	}
+	return e, len(rest) == 1 && rest[0] == '}'
+}
+
+// field returns what stands between label and the next plain quote.
+func field(b []byte, label string) (value, rest []byte, ok bool) {
+	b, ok = bytes.CutPrefix(b, []byte(label))
+	if !ok {
+		return nil, nil, false
+	}
+	i := bytes.IndexByte(b, '"')
+	if i < 0 || bytes.IndexByte(b[:i], '\\') >= 0 {
+		return nil, nil, false
+	}
+	return b[:i], b[i:], true
+}
+
+// objectLen is the length of the JSON object that b begins with, or 0.
+func objectLen(b []byte) int {
+	if len(b) == 0 || b[0] != '{' {
+		return 0
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		if quoted {
+			switch c {
+			case '\\':
+				i++
+			case '"':
+				quoted = false
+			}
+			continue
+		}
+		switch c {
+		case '"':
+			quoted = true
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// Decode reads one line. The facts are decoded, the texts are not: they are
+// read by [Entry.Part], and alias the line. A name that this program does not
+// know gives [Unknown]; a line that is no event is an ErrLine.
+func Decode(line []byte) (Entry, error) {
+	env, ok := Scan(line)
+	if !ok {
+		var err error
+		if env, err = scanLoose(line); err != nil {
+			return Entry{}, err
+		}
+	}
+	return env.Decode()
+}
+
+// Decode decodes the facts of e.
+func (e Envelope) Decode() (Entry, error) {
+	out := Entry{Seq: e.Seq, Branch: string(e.Branch), Must: e.Must, body: e.Body}
+	at, err := parseTime(e.At)
+	if err != nil {
+		return out, fmt.Errorf("event %d: time %q: %w", e.Seq, e.At, ErrLine)
+	}
+	out.At = at
+	out.Type = intern(e.Type)
+	k, ok := kindOf(out.Type)
+	if !ok {
+		out.Event = Unknown{bytes.Clone(e.Data)}
+		return out, nil
+	}
+	if out.Event, err = k.read(e.Data); err != nil {
+		return out, fmt.Errorf("event %d (%s): %w: %w", e.Seq, out.Type, ErrLine, err)
+	}
+	if out.Event, err = unspill(out.Event, e.Body); err != nil {
+		return out, fmt.Errorf("event %d (%s): %w", e.Seq, out.Type, err)
+	}
+	return out, nil
+}
+
+// scanLoose reads a line whose keys or spacing are not ours, such as one of
+// a newer program.
+func scanLoose(line []byte) (Envelope, error) {
+	var w struct {
+		Seq    Seq            `json:"seq"`
+		Branch string         `json:"branch"`
+		At     string         `json:"at"`
+		Type   string         `json:"type"`
+		Must   bool           `json:"must"`
+		Data   jsontext.Value `json:"data"`
+		Body   jsontext.Value `json:"body"`
+	}
+	if err := json.Unmarshal(line, &w); err != nil {
+		return Envelope{}, fmt.Errorf("%w: %w", ErrLine, err)
+	}
+	if w.Seq == 0 || w.Type == "" || w.Data.Kind() != '{' || w.Body != nil && w.Body.Kind() != '[' {
+		return Envelope{}, fmt.Errorf("%w: seq, type or data is missing", ErrLine)
+	}
+	return Envelope{w.Seq, []byte(w.Branch), []byte(w.At), []byte(w.Type), w.Must, w.Data, w.Body}, nil
+}
+
+// parseTime reads timeLayout without a general parser, which would be a third
+// of the cost of a scan.
+func parseTime(b []byte) (time.Time, error) {
+	if len(b) == len(timeLayout) && b[4] == '-' && b[7] == '-' && b[10] == 'T' && b[13] == ':' && b[16] == ':' && b[19] == '.' && b[23] == 'Z' {
+		var n [7]int
+		for f, at := range [7][2]int{{0, 4}, {5, 7}, {8, 10}, {11, 13}, {14, 16}, {17, 19}, {20, 23}} {
+			for _, c := range b[at[0]:at[1]] {
+				if c < '0' || c > '9' {
+					return time.Time{}, ErrLine
+				}
+				n[f] = n[f]*10 + int(c-'0')
+			}
+		}
+		return time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*1e6, time.UTC), nil
+	}
+	return time.Parse(time.RFC3339Nano, string(b))
+}
+
+// intern avoids a copy for the names that make up most of a log.
+func intern(b []byte) string {
+	switch string(b) {
+	case "reply.completed":
+		return "reply.completed"
+	case "request.sent":
+		return "request.sent"
+	case "tool.finished":
+		return "tool.finished"
+	case "tool.started":
+		return "tool.started"
+	case "call.judged":
+		return "call.judged"
+	case "user.said":
+		return "user.said"
+	}
+	return string(b)
+}
+
+// Part decodes entry i of the body.
+func (e Entry) Part(i int) (Part, error) {
+	return PartOf(e.body, i)
+}
+
+// Parts decodes the whole body.
+func (e Entry) Parts() ([]Part, error) {
+	var all []Part
+	err := eachPart(e.body, func(_ int, v jsontext.Value) (bool, error) {
+		p, err := parsePart(v)
+		all = append(all, p)
+		return true, err
+	})
+	return all, err
+}
+
+// PartOf decodes entry i of a body, the raw JSON list of an [Envelope].
+func PartOf(body []byte, i int) (p Part, err error) {
+	found := false
+	err = eachPart(body, func(j int, v jsontext.Value) (bool, error) {
+		if j < i {
+			return true, nil
+		}
+		found = true
+		p, err = parsePart(v)
+		return false, err
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("body has no entry %d: %w", i, ErrLine)
+	}
+	return p, err
+}
+
+func eachPart(body []byte, visit func(int, jsontext.Value) (bool, error)) error {
+	if body == nil {
+		return nil
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(body))
+	if _, err := d.ReadToken(); err != nil {
+		return fmt.Errorf("body: %w: %w", ErrLine, err)
+	}
+	for i := 0; d.PeekKind() != ']'; i++ {
+		v, err := d.ReadValue()
+		if err != nil {
+			return fmt.Errorf("body %d: %w: %w", i, ErrLine, err)
+		}
+		if more, err := visit(i, v); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+func parsePart(v jsontext.Value) (Part, error) {
+	if v.Kind() == '"' {
+		b, err := jsontext.AppendUnquote([]byte{}, v)
+		if err != nil {
+			return Part{}, fmt.Errorf("body text: %w: %w", ErrLine, err)
+		}
+		return Part{Bytes: b}, nil
+	}
+	var w struct {
+		B64 []byte `json:"b64"`
+		Ref *Ref   `json:"ref"`
+	}
+	if err := json.Unmarshal(v, &w); err != nil {
+		return Part{}, fmt.Errorf("body entry: %w: %w", ErrLine, err)
+	}
+	if w.Ref == nil && w.B64 == nil {
+		return Part{}, fmt.Errorf("body entry: neither text, b64 nor ref: %w", ErrLine)
+	}
+	return Part{Bytes: w.B64, Ref: w.Ref}, nil
+}
+
+// Refs calls visit for every reference that a body holds, in events that this
+// program does not know too: a reference has one shape (LOG-12).
+func (e Envelope) Refs(visit func(Ref)) error {
+	if !bytes.Contains(e.Body, []byte(`{"ref":`)) {
+		return nil
+	}
+	return eachPart(e.Body, func(_ int, v jsontext.Value) (bool, error) {
+		if v.Kind() != '{' {
+			return true, nil
+		}
+		p, err := parsePart(v)
+		if err == nil && p.Ref != nil {
+			visit(*p.Ref)
+		}
+		return true, err
+	})
+}
