@@ -4,22 +4,11 @@ import (
 	"sync"
 	"time"
 
-	"varve/internal/session"
+	"varve/internal/harness/drive"
 )
 
-// A Pulse is what passes: nobody would miss it after a resume. Text is a
-// prefix of a buffer that only grows, never a copy of it.
-type Pulse struct {
-	Job   string // the attempt; another attempt is another pulse, with a text of its own
-	Kind  string // text, reasoning, call, tool, retry
-	Call  session.ItemID
-	Name  string // of a call
-	Text  []byte
-	Began time.Time
-	Until time.Time // retry: when the next attempt is made
-	Why   string    // retry: the error's kind
-	Last  time.Time // when something came last
-}
+// A Pulse is what passes while a job runs.
+type Pulse = drive.Pulse
 
 // Pulses is a mailbox with one slot for each kind of each job: a new pulse
 // takes the place of the old one, and a reader that is slow sees fewer.

@@ -153,6 +153,13 @@ func (s *Session) Item(id session.ItemID) (session.Item, bool) {
 	return s.fold.Item(id)
 }
 
+// Result finds the result of a call.
+func (s *Session) Result(call session.ItemID) (session.Item, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.fold.Result(call)
+}
+
 // Head is the seq of the last event that was read or written.
 func (s *Session) Head() session.Seq {
 	s.mu.RLock()
@@ -298,4 +305,28 @@ func PathFor(dataDir, workspace, id string) string {
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// StateAt folds the log anew up to an event: where a branch stood then.
+func (s *Session) StateAt(branch string, at session.Seq) (session.State, error) {
+	f := session.NewFold()
+	for after := session.Seq(0); after < at; {
+		entries, err := s.Entries(after, 1000)
+		if err != nil {
+			return session.State{}, err
+		}
+		if len(entries) == 0 {
+			return session.State{}, fmt.Errorf("event %d: the last one is %d", at, after)
+		}
+		for _, e := range entries {
+			if e.Seq > at {
+				break
+			}
+			if err := f.Apply(e); err != nil {
+				return session.State{}, err
+			}
+		}
+		after = entries[len(entries)-1].Seq
+	}
+	return f.State(branch), nil
 }

@@ -85,6 +85,12 @@ type (
 	RemoveQueued struct{ Entry session.Seq }
 	// SendHeld lets held entries go.
 	SendHeld struct{ Entry session.Seq }
+	// JobEnded records the end of a background job.
+	JobEnded struct {
+		Job  string
+		Exit *int
+		Why  string
+	}
 )
 
 func (Say) command()          {}
@@ -99,6 +105,7 @@ func (EditQueued) command()   {}
 func (MoveQueued) command()   {}
 func (RemoveQueued) command() {}
 func (SendHeld) command()     {}
+func (JobEnded) command()     {}
 
 // Refusals. A refusal is an answer: nothing was recorded.
 var (
@@ -144,6 +151,11 @@ func admit(s session.State, env Env, cmd Command) ([]session.Fact, error) {
 		return facts(session.ModelChosen{Model: c.Model, Reasoning: c.Reasoning, By: c.By}), nil
 	case SetMode:
 		return facts(session.PermissionChanged{Mode: c.Mode, Op: "mode", Scope: "run"}), nil
+	case JobEnded:
+		if s.Branch.Run != env.Run {
+			return nil, ErrNothing
+		}
+		return facts(session.JobEnded{Job: c.Job, Exit: c.Exit, Why: c.Why}), nil
 	case Rename:
 		return []session.Fact{text(session.SessionRenamed{By: "user"}, c.Title)}, nil
 	}

@@ -1,0 +1,403 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"varve/internal/content"
+	"varve/internal/harness"
+	"varve/internal/harness/drive"
+	"varve/internal/index"
+	"varve/internal/jsonl"
+	"varve/internal/session"
+	"varve/internal/words"
+)
+
+// find is the session that an id, a prefix or a path names; "" is the last
+// one in this folder.
+func (m *machine) find(id string) (string, error) {
+	if id != "" {
+		path, err := index.Find(m.folders.Data, id)
+		if err != nil {
+			return "", exit(exitUsage, "%w", err)
+		}
+		return path, nil
+	}
+	all, err := index.List(m.folders.Data)
+	if err != nil {
+		return "", exit(exitSession, "%w", err)
+	}
+	for _, s := range all {
+		if s.Workspace == session.PathKey(m.workspace) {
+			return s.Path, nil
+		}
+	}
+	return "", exit(exitUsage, "there is no session in this folder yet: start one with `agent` or `agent run \"…\"`")
+}
+
+func sessionCommand(e *env, f *flags) *cobra.Command {
+	c := &cobra.Command{
+		Use: "session", Short: "List, show and check sessions", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	var asJSON, all bool
+	var query, branch string
+	list := &cobra.Command{
+		Use: "list", Short: "List the sessions of this folder, newest first", Args: cobra.NoArgs,
+		Example: "  agent session list --all --query parser",
+		RunE: func(*cobra.Command, []string) error {
+			m, err := newMachine(f)
+			if err != nil {
+				return err
+			}
+			return m.list(e.out, all, query, asJSON)
+		},
+	}
+	list.Flags().BoolVar(&all, "all", false, "of all folders")
+	list.Flags().StringVar(&query, "query", "", "only those whose title or folder contains this")
+	var at uint64
+	show := &cobra.Command{
+		Use: "show ID", Short: "Show what the next request would carry, in order", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
+				return showSession(e.out, s, branch, session.Seq(at), asJSON)
+			})
+		},
+	}
+	show.Flags().StringVar(&branch, "branch", session.MainBranch, "the branch")
+	show.Flags().Uint64Var(&at, "at", 0, "as it was after this event")
+	verify := &cobra.Command{
+		Use: "verify ID", Short: "Check every byte of a session, and every content hash", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			m, err := newMachine(f)
+			if err != nil {
+				return err
+			}
+			path, err := m.find(args[0])
+			if err != nil {
+				return err
+			}
+			return verifySession(e.out, path, content.Open(m.folders.Data), asJSON)
+		},
+	}
+	requests := &cobra.Command{
+		Use: "requests ID [N]", Short: "List the requests that were sent, or print the N-th byte for byte", Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
+				n := 0
+				if len(args) == 2 {
+					var err error
+					if n, err = strconv.Atoi(args[1]); err != nil || n < 1 {
+						return exit(exitUsage, "%q: the number of a request, from 1", args[1])
+					}
+				}
+				return showRequests(e.out, s, n, asJSON)
+			})
+		},
+	}
+	rename := &cobra.Command{
+		Use: "rename ID TITLE", Short: "Give a session a title", Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			m, err := newMachine(f)
+			if err != nil {
+				return err
+			}
+			path, err := m.find(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Turn, harness.System{})
+			if err != nil {
+				return sessionErr(err)
+			}
+			defer s.Close()
+			st := s.State(session.MainBranch)
+			facts, err := drive.Admit(st, drive.Env{Run: st.Branch.Run}, drive.Rename{Title: []byte(args[1])})
+			if err != nil {
+				return sessionErr(err)
+			}
+			return sessionErr(s.Record(c.Context(), session.MainBranch, st.Branch.Head, facts))
+		},
+	}
+	for _, sub := range []*cobra.Command{list, show, verify, requests, rename} {
+		sub.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		c.AddCommand(sub)
+	}
+	return c
+}
+
+func withSession(f *flags, id string, do func(*machine, *harness.Session) error) error {
+	m, err := newMachine(f)
+	if err != nil {
+		return err
+	}
+	path, err := m.find(id)
+	if err != nil {
+		return err
+	}
+	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Turn, harness.System{})
+	if err != nil {
+		return sessionErr(err)
+	}
+	defer s.Close()
+	if err := do(m, s); err != nil {
+		return err
+	}
+	if d := s.Damage(); len(d) > 0 {
+		return exit(exitSession, "%s of this session can't be read, the first at line %d; what is shown is the rest. `agent session verify %s` says more",
+			words.Count(len(d), "place"), d[0].Line, id)
+	}
+	return nil
+}
+
+func (m *machine) list(w io.Writer, all bool, query string, asJSON bool) error {
+	sessions, err := index.List(m.folders.Data)
+	if err != nil {
+		return exit(exitSession, "%w", err)
+	}
+	type row struct {
+		ID        string    `json:"id"`
+		Title     string    `json:"title"`
+		Workspace string    `json:"workspace"`
+		Model     string    `json:"model"`
+		Created   time.Time `json:"created"`
+		Changed   time.Time `json:"changed"`
+		Bytes     int64     `json:"bytes"`
+		Open      bool      `json:"open"`
+		Damage    string    `json:"damage,omitempty"`
+	}
+	rows := []row{}
+	q := strings.ToLower(query)
+	for _, s := range sessions {
+		if !all && s.Workspace != session.PathKey(m.workspace) && s.Damage == "" {
+			continue
+		}
+		if q != "" && !strings.Contains(strings.ToLower(s.Title+" "+s.Workspace), q) {
+			continue
+		}
+		rows = append(rows, row{s.ID, s.Title, s.Workspace, s.Model, s.Created, s.Changed, s.Size, s.Open, s.Damage})
+	}
+	if asJSON {
+		printJSON(w, rows)
+		return nil
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		title := r.Title
+		if r.Damage != "" {
+			title = "(damaged: " + r.Damage + ") " + title
+		}
+		if r.Open {
+			title = "(turn left open) " + title
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", r.ID, ago(r.Changed, time.Now()), words.Bytes(r.Bytes), title)
+	}
+	return tw.Flush()
+}
+
+type itemJSON struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Source string `json:"source"`
+	Text   string `json:"text"`
+	Name   string `json:"name,omitempty"`
+	Call   string `json:"call,omitempty"`
+	Marked string `json:"marked,omitempty"`
+	Error  string `json:"error,omitempty"` // why the text can't be read
+}
+
+// showSession prints the view: what the next request would carry, in order.
+func showSession(w io.Writer, s *harness.Session, branch string, at session.Seq, asJSON bool) error {
+	st := s.State(branch)
+	if at != 0 {
+		var err error
+		if st, err = s.StateAt(branch, at); err != nil {
+			return exit(exitUsage, "%w", err)
+		}
+	}
+	items := []itemJSON{}
+	for it := range st.Branch.View.All {
+		j := itemJSON{ID: it.ID.String(), Kind: string(it.Kind), Source: string(it.Source), Name: it.Name, Marked: it.Marked}
+		if !it.Call.IsZero() {
+			j.Call = it.Call.String()
+		}
+		if b, err := s.Text(it); err == nil {
+			j.Text = string(b)
+		} else {
+			j.Error = err.Error()
+		}
+		items = append(items, j)
+	}
+	if !asJSON {
+		for _, it := range items {
+			head := it.ID + " " + it.Kind
+			if it.Name != "" {
+				head += " " + it.Name
+			}
+			if it.Marked != "" {
+				head += " (" + it.Marked + ")"
+			}
+			fprintln(w, head)
+			text := it.Text
+			if it.Error != "" {
+				text = "! " + it.Error
+			}
+			fprintln(w, "    "+strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    "))
+		}
+		return nil
+	}
+	todo, err := s.Todo(st)
+	if err != nil {
+		return sessionErr(err)
+	}
+	plan := []planLine{}
+	for _, it := range todo.Items {
+		plan = append(plan, planLine{it.ID, it.Status, it.Content})
+	}
+	type queued struct {
+		ID   string `json:"id"`
+		Kind string `json:"kind"`
+		Held bool   `json:"held"`
+		Text string `json:"text"`
+	}
+	queue := []queued{}
+	for _, q := range st.Branch.Queue {
+		b, err := s.Load(q.At, q.Text.B)
+		if err != nil {
+			return sessionErr(err)
+		}
+		queue = append(queue, queued{strconv.FormatUint(uint64(q.ID), 10), q.Kind, q.Held, string(b)})
+	}
+	occ := st.Occupancy()
+	printJSON(w, map[string]any{
+		"session": st.Session.ID, "branch": branch, "head": st.Branch.Head, "items": items, "plan": plan, "queue": queue,
+		"context": map[string]any{
+			"occupancy": occ, "model": st.Branch.Model, "mode": st.Session.Settings.Compaction.Mode, "open_turn": st.Branch.Turn != nil,
+		},
+	})
+	return nil
+}
+
+// verifySession checks the chain, the references and every content hash, and
+// names the first bad byte (LOG-4).
+func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) error {
+	refs, missing := 0, []string{}
+	rep, err := jsonl.Verify(path, func(f *jsonl.File, l jsonl.Line, raw []byte) error {
+		e, err := session.Decode(raw)
+		if err != nil {
+			return fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
+		}
+		switch ev := e.Event.(type) {
+		case session.SessionCreated:
+			if ev.From != nil && ev.From.Gaps {
+				f.AllowGaps()
+			}
+		case session.LogRepaired:
+			if err := f.Forgive(ev.From, ev.To, ev.SHA256); err != nil {
+				return fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
+			}
+		}
+		return harness.Refs(raw, func(r session.Ref) {
+			refs++
+			if b, err := blobs.Get(r.SHA256); err != nil || int64(len(b)) != r.Size {
+				if err == nil {
+					err = errors.New("its size differs")
+				}
+				missing = append(missing, fmt.Sprintf("event %d: %v", e.Seq, err))
+			}
+		})
+	})
+	if err != nil {
+		return sessionErr(err)
+	}
+	bad := rep.Bad()
+	if asJSON {
+		printJSON(w, map[string]any{
+			"lines": rep.Lines, "events": rep.Events, "bytes": rep.Bytes, "references": refs, "damage": rep.Damage, "content": missing, "first_bad_byte": bad,
+		})
+	} else {
+		fmt.Fprintf(w, "%s, %s, %s\n", words.Count(rep.Events, "event"), words.Bytes(rep.Bytes), words.Count(refs, "reference"))
+		for _, d := range rep.Damage {
+			fmt.Fprintf(w, "line %d, bytes %d to %d: %s (first bad byte %d)\n", d.Line, d.From, d.To, d.Kind, d.Bad)
+		}
+		for _, s := range missing {
+			fprintln(w, s)
+		}
+		if rep.Piece > 0 {
+			fmt.Fprintf(w, "the last %s are a line that is not finished: no damage, the next append accounts for it\n", words.Bytes(rep.Piece))
+		}
+	}
+	if len(rep.Damage) > 0 || len(missing) > 0 {
+		if bad >= 0 {
+			return exit(exitSession, "damaged: the first bad byte is %d; the rest of the session can be read", bad)
+		}
+		return exit(exitSession, "damaged: %s lost or changed; the rest of the session can be read", words.Count(len(missing), "blob"))
+	}
+	if !asJSON {
+		fprintln(w, "whole: every line, reference and hash is as it was written")
+	}
+	return nil
+}
+
+func showRequests(w io.Writer, s *harness.Session, n int, asJSON bool) error {
+	type row struct {
+		N       int            `json:"n"`
+		Event   session.Seq    `json:"event"`
+		At      time.Time      `json:"at"`
+		Purpose string         `json:"purpose"`
+		Attempt int            `json:"attempt"`
+		Model   string         `json:"model"`
+		Bytes   int64          `json:"bytes"`
+		Shared  int64          `json:"shared"`
+		SHA256  string         `json:"sha256"`
+		Broke   *session.Break `json:"broke,omitempty"`
+	}
+	rows := []row{}
+	for after := session.Seq(0); ; {
+		entries, err := s.Entries(after, 1000)
+		if err != nil {
+			return sessionErr(err)
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for _, e := range entries {
+			after = e.Seq
+			if r, ok := e.Event.(session.RequestSent); ok {
+				rows = append(rows, row{len(rows) + 1, e.Seq, e.At, r.Purpose, r.Attempt, r.Model.String(), r.Size, r.Shared, r.SHA256, r.Broke})
+			}
+		}
+	}
+	if n > 0 {
+		if n > len(rows) {
+			return exit(exitUsage, "there are %s", words.Count(len(rows), "request"))
+		}
+		b, err := s.Request(rows[n-1].Event)
+		if err != nil {
+			return sessionErr(err)
+		}
+		_, err = w.Write(b)
+		return err
+	}
+	if asJSON {
+		printJSON(w, rows)
+		return nil
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		why := ""
+		if r.Broke != nil {
+			why = "prefix broke: " + r.Broke.Cause
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s\tattempt %d\t%s\t%d shared\t%s\n", r.N, r.Purpose, r.Model, r.Attempt, words.Bytes(r.Bytes), r.Shared, why)
+	}
+	return tw.Flush()
+}
+

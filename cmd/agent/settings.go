@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"varve/internal/harness"
+	"varve/internal/index"
+	"varve/internal/providers/openaichat"
+	"varve/internal/session"
+	"varve/internal/setup"
+	"varve/internal/words"
+)
+
+func configCommand(e *env, f *flags) *cobra.Command {
+	c := &cobra.Command{
+		Use: "config", Short: "Read and change setup.json", Args: cobra.NoArgs,
+		Example: `  agent config set model.provider openai
+  agent config set model.model gpt-5.6
+  agent config set providers.local.base_url http://127.0.0.1:8080/v1
+  agent config get model.model`,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	with := func(do func(m *machine, args []string) error) func(*cobra.Command, []string) error {
+		return func(_ *cobra.Command, args []string) error {
+			m, err := newMachine(f)
+			if err != nil {
+				return err
+			}
+			return do(m, args)
+		}
+	}
+	c.AddCommand(
+		&cobra.Command{Use: "path", Short: "Say where setup.json is", Args: cobra.NoArgs, RunE: with(func(m *machine, _ []string) error {
+			fprintln(e.out, m.set.Path)
+			return nil
+		})},
+		&cobra.Command{Use: "get KEY", Short: "Print a value of the file", Args: cobra.ExactArgs(1), RunE: with(func(m *machine, args []string) error {
+			d, err := setup.OpenDraft(m.set.Path)
+			if err != nil {
+				return exit(exitUsage, "%w", err)
+			}
+			v := d.Get(setup.ParsePath(args[0]))
+			if v == nil {
+				return exit(exitUsage, "%s is not set in %s (%s)", args[0], m.set.Path, m.set.Origin(args[0]))
+			}
+			if secretPath(args[0]) {
+				fprintln(e.out, "•••")
+				return nil
+			}
+			fprintln(e.out, string(v))
+			return nil
+		})},
+		&cobra.Command{Use: "set KEY VALUE", Short: "Change a value of the file (JSON, or plain text)", Args: cobra.ExactArgs(2), RunE: with(func(m *machine, args []string) error {
+			err := setup.Edit(m.set.Path, func(d *setup.Draft) error {
+				var v any = args[1]
+				if json.Valid([]byte(args[1])) {
+					v = json.RawMessage(args[1])
+				}
+				return d.Set(setup.ParsePath(args[0]), v)
+			})
+			if err != nil {
+				return exit(exitUsage, "%w", err)
+			}
+			return nil
+		})},
+		&cobra.Command{Use: "edit", Short: "Open setup.json in $EDITOR", Args: cobra.NoArgs, RunE: with(func(m *machine, _ []string) error {
+			editor := os.Getenv("VISUAL")
+			if editor == "" {
+				editor = os.Getenv("EDITOR")
+			}
+			if editor == "" {
+				return exit(exitUsage, "no editor: set $EDITOR, or open %s yourself", m.set.Path)
+			}
+			cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", m.set.Path)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+			if err := cmd.Run(); err != nil {
+				return exit(exitFailed, "%s: %w", editor, err)
+			}
+			return nil
+		})},
+		&cobra.Command{Use: "check", Short: "Say what in the settings does not run, and why", Args: cobra.NoArgs, RunE: with(func(m *machine, _ []string) error {
+			if m.fault != nil {
+				return exit(exitUsage, "%w", m.fault)
+			}
+			for _, p := range m.set.Problems {
+				fprintln(e.out, p.Error())
+			}
+			for _, p := range m.set.Unknown() {
+				fprintln(e.out, p.Error())
+			}
+			if err := m.badRules(); err != nil {
+				return err
+			}
+			if len(m.set.Problems) > 0 {
+				return exit(exitUsage, "%s", words.Count(len(m.set.Problems), "value")+" of "+m.set.Path+" can't be used; the defaults run instead")
+			}
+			fprintln(e.out, m.set.Path+" is fine")
+			return nil
+		})},
+	)
+	return c
+}
+
+func secretPath(key string) bool {
+	p := setup.ParsePath(key)
+	return len(p) > 0 && (p[len(p)-1] == "api_key" || len(p) > 2 && p[len(p)-2] == "headers")
+}
+
+func modelsCommand(e *env, f *flags) *cobra.Command {
+	c := &cobra.Command{
+		Use: "models [list]", Short: "List the models that can be used", Args: cobra.MaximumNArgs(1),
+		Example: "  agent models\n  agent models show openai/gpt-5.6",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] != "list" {
+				return exit(exitUsage, "%q: it is `agent models list` or `agent models show provider/model`", args[0])
+			}
+			m, err := newMachine(f)
+			if err != nil {
+				return err
+			}
+			return m.listModels(c.Context(), e)
+		},
+	}
+	c.AddCommand(&cobra.Command{
+		Use: "show PROVIDER/MODEL", Short: "Show a model's window, and who says so", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			m, err := newMachine(&flags{model: args[0]})
+			if err != nil {
+				return err
+			}
+			model, _, err := m.model()
+			if err != nil {
+				return err
+			}
+			t, err := m.resolve(c.Context(), model)
+			if err != nil {
+				return exit(exitUsage, "%w", err)
+			}
+			window := t.Window
+			if window.N == 0 {
+				ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
+				defer cancel()
+				if info, err := openaichat.Window(ctx, t.Endpoint, model.Model); err == nil && info.Window > 0 {
+					window = session.Capacity{N: info.Window, Source: "reported by " + info.WindowSource}
+				}
+			}
+			fmt.Fprintf(e.out, "%s\n  api      %s\n  address  %s\n", model, model.API, t.Endpoint.BaseURL)
+			if window.N > 0 {
+				fmt.Fprintf(e.out, "  window   %d tokens (%s)\n", window.N, window.Source)
+			} else {
+				fmt.Fprintf(e.out, "  window   unknown: nothing is assumed until the provider reports one\n")
+			}
+			return nil
+		},
+	})
+	return c
+}
+
+func (m *machine) listModels(ctx context.Context, e *env) error {
+	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	for _, u := range m.set.Usables() {
+		if u.API != openaichat.API {
+			fmt.Fprintf(tw, "%s\t-\t%s: not spoken by this version\n", u.Name, u.API)
+			continue
+		}
+		if u.Key == setup.KeyMissing {
+			fmt.Fprintf(tw, "%s\t-\tno key\n", u.Name)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+		t, err := m.resolve(ctx, session.Model{Provider: u.Name, API: u.API})
+		if err == nil {
+			infos, lerr := openaichat.Models(ctx, t.Endpoint)
+			for _, i := range infos {
+				window := "window unknown"
+				if i.Window > 0 {
+					window = fmt.Sprintf("%d tokens (%s)", i.Window, i.WindowSource)
+				}
+				fmt.Fprintf(tw, "%s/%s\t%s\t\n", u.Name, i.ID, window)
+			}
+			err = lerr
+		}
+		cancel()
+		if err != nil && u.Key != setup.KeyNotNeeded {
+			fmt.Fprintf(tw, "%s\t-\t%s\n", u.Name, words.OneLine(err.Error()))
+		}
+	}
+	return tw.Flush()
+}
+
+func doctorCommand(e *env, f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check what this program needs here", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			m, err := newMachine(f)
+			if err != nil {
+				return err
+			}
+			return m.doctor(c.Context(), e)
+		},
+	}
+}
+
+// doctor says what is well and what is not, a line each; the exit code is 1
+// where something is not.
+func (m *machine) doctor(ctx context.Context, e *env) error {
+	bad := 0
+	say := func(ok bool, what, detail string) {
+		mark := "ok  "
+		if !ok {
+			mark = "BAD "
+			bad++
+		}
+		fprintln(e.out, mark+what+": "+detail)
+	}
+	printVersion(e.out)
+	if m.fault != nil {
+		say(false, "settings", m.fault.Error())
+	} else {
+		say(len(m.set.Problems) == 0, "settings", fmt.Sprintf("%s, %s", m.set.Path, words.Count(len(m.set.Problems), "problem")))
+	}
+	for _, p := range m.set.Problems {
+		fprintln(e.out, "      "+p.Error())
+	}
+	model, _, err := m.model()
+	switch {
+	case err != nil:
+		say(false, "model", err.Error())
+	default:
+		t, err := m.resolve(ctx, model)
+		if err != nil {
+			say(false, "model", err.Error())
+			break
+		}
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if _, err := openaichat.Models(ctx, t.Endpoint); err != nil {
+			say(false, "provider", words.OneLine(err.Error()))
+		} else {
+			say(true, "provider", model.String()+" answers at "+t.Endpoint.BaseURL)
+		}
+	}
+	for _, tool := range []string{"sh", "git"} {
+		path, err := exec.LookPath(tool)
+		if err != nil {
+			path = "not found; commands that need it will fail"
+		}
+		say(err == nil, tool, path)
+	}
+	all, err := index.List(m.folders.Data)
+	damaged := []string{}
+	for _, s := range all {
+		if s.Damage != "" {
+			damaged = append(damaged, s.ID)
+		}
+	}
+	switch {
+	case err != nil:
+		say(false, "sessions", err.Error())
+	case len(damaged) > 0:
+		say(false, "sessions", fmt.Sprintf("%d of %d can't be read whole: %s", len(damaged), len(all), strings.Join(damaged, ", ")))
+	default:
+		say(true, "sessions", words.Count(len(all), "session")+" under "+m.folders.Data)
+	}
+	if bad > 0 {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+func resumeCommand(e *env, f *flags) *cobra.Command {
+	var goOn bool
+	c := &cobra.Command{
+		Use: "resume [ID]", Short: "Open a session again, in the interface", Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			id := ""
+			if len(args) == 1 {
+				id = args[0]
+			}
+			return resumeInterface(c.Context(), e, f, id, goOn)
+		},
+	}
+	c.Flags().BoolVar(&goOn, "go", false, "go on with its paused turn at once")
+	return c
+}
+
+var errNoTerminal = errors.New("the interface needs a terminal: use `agent run` in scripts")
+
+func isHeld(err error) bool { return errors.Is(err, harness.ErrHeld) }

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"varve/internal/assemble"
+	"varve/internal/harness"
+	"varve/internal/harness/tools"
+	"varve/internal/jsonl"
+	"varve/internal/permit"
+	"varve/internal/providers"
+	"varve/internal/providers/openaichat"
+	"varve/internal/session"
+	"varve/internal/setup"
+)
+
+// flags are what several commands take.
+type flags struct {
+	model, mode string
+	cont        bool
+}
+
+// A machine is this program on this machine: folders, settings, workspace.
+type machine struct {
+	folders   setup.Folders
+	set       *setup.Setup
+	fault     error // setup.json can't be used: defaults run
+	workspace string
+	demo      map[string]providers.Endpoint // endpoints that are not in settings
+}
+
+func newMachine(f *flags) (*machine, error) {
+	folders, err := setup.Dirs()
+	if err != nil {
+		return nil, exit(exitUsage, "%w", err)
+	}
+	ws, err := os.Getwd()
+	if err == nil {
+		ws, err = filepath.EvalSymlinks(ws)
+	}
+	if err != nil {
+		return nil, exit(exitUsage, "this folder can't be read: %w", err)
+	}
+	m := &machine{folders: folders, workspace: ws}
+	over := map[string]string{}
+	if f.model != "" {
+		p, name, ok := strings.Cut(f.model, "/")
+		if !ok || p == "" || name == "" {
+			return nil, exit(exitUsage, "--model %q: write it as provider/model, for instance openai/gpt-5.6", f.model)
+		}
+		over["model.provider"], over["model.model"] = p, name
+	}
+	if f.mode != "" {
+		if _, err := permit.ParseMode(f.mode); err != nil {
+			return nil, exit(exitUsage, "--mode: %w", err)
+		}
+		over["permissions.mode"] = f.mode
+	}
+	m.set, m.fault = setup.Load(setup.Options{Path: folders.Setup(), State: folders.State, Flags: over})
+	return m, nil
+}
+
+// model is the one to start with, and how it was chosen.
+func (m *machine) model() (session.Model, string, error) {
+	c := m.set.Model
+	by := "user"
+	if m.set.Origin("model.model").From == setup.FromFlag {
+		by = "flag"
+	}
+	if c.Provider == "" || c.Model == "" {
+		return session.Model{}, by, exit(exitUsage, "no model is chosen: give one with --model provider/model or set it in %s; `agent demo` needs none", m.set.Path)
+	}
+	model := session.Model{Provider: c.Provider, Model: c.Model}
+	if ep, ok := m.demo[c.Provider]; ok {
+		_ = ep
+		model.API = openaichat.API
+		return model, by, nil
+	}
+	p, ok := m.set.Provider(c.Provider)
+	if !ok {
+		return model, by, exit(exitUsage, "%s: no such provider; known are %s", c.Provider, strings.Join(m.providerNames(), ", "))
+	}
+	model.API = p.API
+	return model, by, nil
+}
+
+func (m *machine) providerNames() []string {
+	var names []string
+	for _, u := range m.set.Usables() {
+		names = append(names, u.Name)
+	}
+	return names
+}
+
+// resolve finds a model's endpoint and key, just before they are used.
+func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Target, error) {
+	if model.API != openaichat.API {
+		return harness.Target{}, fmt.Errorf("%s speaks %s, which this version does not: choose a model of kind %s", model, model.API, openaichat.API)
+	}
+	t := harness.Target{Adapter: openaichat.Adapter{}, Window: session.Capacity{Source: "none"}}
+	if ep, ok := m.demo[model.Provider]; ok {
+		t.Endpoint = ep
+		t.Window = session.Capacity{N: ep.Window, Source: "setting"}
+		return t, nil
+	}
+	p, ok := m.set.Provider(model.Provider)
+	if !ok {
+		return t, fmt.Errorf("%s: no such provider in %s", model.Provider, m.set.Path)
+	}
+	key, err := m.set.ResolveKey(ctx, model.Provider)
+	if err != nil {
+		return t, err
+	}
+	headers, err := m.set.ResolveHeaders(ctx, model.Provider)
+	if err != nil {
+		return t, err
+	}
+	t.Endpoint = providers.Endpoint{
+		Provider: model.Provider, BaseURL: p.BaseURL, Key: string(key.Secret), Headers: map[string]string{}, StallTimeout: p.StallTimeout,
+	}
+	for k, v := range headers {
+		t.Endpoint.Headers[k] = string(v)
+	}
+	limits := m.set.Limits(setup.ModelRef{Provider: model.Provider, Model: model.Model})
+	if limits.ContextWindow != nil {
+		t.Window = session.Capacity{N: *limits.ContextWindow, Source: "setting"}
+		t.Endpoint.Window = *limits.ContextWindow
+	}
+	if limits.MaxOutputTokens != nil {
+		t.OutputLimit = *limits.MaxOutputTokens
+	}
+	return t, nil
+}
+
+// configured is what a session records of the settings.
+func (m *machine) configured() session.SessionConfigured {
+	c := session.SessionConfigured{
+		InputLimit: m.set.Context.InputLimitTokens, PermissionMode: m.set.Permissions.Mode, DisabledTools: m.set.Tools.Disabled,
+		Compaction: session.Compaction{Threshold: m.set.Context.Compaction.ThresholdTokens, Target: m.set.Context.Compaction.TargetTokens},
+		Cache:      session.Cache{AnthropicTTL: m.set.Cache.AnthropicTTL, OpenAIRetention: m.set.Cache.OpenAIRetention},
+	}
+	// New sessions adopt the default where the mode is omitted (CMP-3).
+	mode := m.set.Context.Compaction.Effective()
+	c.Compaction.Mode = &mode
+	return c
+}
+
+// rules are the user's own. A rule that can't be read grants nothing, and is
+// among the settings' problems.
+func (m *machine) rules() []permit.Rule {
+	var out []permit.Rule
+	add := func(texts []string, effect permit.Decision) {
+		for _, t := range texts {
+			r, err := permit.ParseRule(t)
+			if err != nil {
+				continue
+			}
+			r.Effect, r.Scope, r.Origin = effect, "always", m.set.Path
+			out = append(out, r)
+		}
+	}
+	add(m.set.Permissions.Deny, permit.Deny)
+	add(m.set.Permissions.Allow, permit.Allow)
+	return out
+}
+
+// badRules are rules that can't be read: a deny rule among them would deny
+// nothing, so sessions don't start with one.
+func (m *machine) badRules() error {
+	for _, t := range slices.Concat(m.set.Permissions.Deny, m.set.Permissions.Allow) {
+		if _, err := permit.ParseRule(t); err != nil {
+			return exit(exitUsage, "%s: permissions: rule %q: %v", m.set.Path, t, err)
+		}
+	}
+	return nil
+}
+
+// options are how sessions run here.
+func (m *machine) options(iface string, interactive bool) (harness.Options, error) {
+	if err := m.badRules(); err != nil {
+		return harness.Options{}, err
+	}
+	temp, err := privateTemp()
+	if err != nil {
+		return harness.Options{}, err
+	}
+	o := harness.Options{
+		DataDir: m.folders.Data, StateDir: m.folders.State, Workspace: m.workspace,
+		Program: programName(), Interface: iface, Interactive: interactive,
+		Reasoning: m.set.Model.Reasoning, Settings: m.configured(), Policy: jsonl.Policy(m.set.Log.Sync),
+		Resolve: m.resolve, Clock: harness.System{},
+		Judge: harness.Judge(m.rules, m.workspace, !interactive),
+		Look: func(ctx context.Context) (harness.Assembly, error) {
+			r, err := assemble.Look(ctx, assemble.Where{
+				Workspace: m.workspace, ConfigDir: m.folders.Config, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+			})
+			return harness.Assembly{Fingerprint: r.Fingerprint, Sources: r.Sources, Texts: r.Texts}, err
+		},
+		Tools: tools.Config{
+			TempDir: temp, Env: m.commandEnv(),
+			Protected: []string{m.folders.Config, m.folders.Data, m.folders.State},
+		},
+	}
+	return o, nil
+}
+
+// commandEnv is the environment of the model's commands: ours, without the
+// providers' keys (SEC-2).
+func (m *machine) commandEnv() []string {
+	secret := m.set.KeyEnvNames()
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(secret, name)
+	})
+}
+
+// privateTemp is a folder of this process for commands' temporary files.
+func privateTemp() (string, error) {
+	dir, err := os.MkdirTemp("", "varve-")
+	if err != nil {
+		return "", exit(exitFailed, "no temporary folder: %w", err)
+	}
+	return dir, nil
+}
+
+// sessionErr gives an error about a session file its exit code.
+func sessionErr(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, harness.ErrConflict), errors.Is(err, harness.ErrHeld), errors.Is(err, harness.ErrFormat),
+		errors.Is(err, jsonl.ErrDamaged), errors.Is(err, jsonl.ErrGone), errors.Is(err, jsonl.ErrChanged):
+		return &exitError{exitSession, err}
+	}
+	return &exitError{exitFailed, err}
+}
+
+// ago is an age for people.
+func ago(t, now time.Time) string {
+	d := now.Sub(t)
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}

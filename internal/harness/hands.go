@@ -1,0 +1,217 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"varve/internal/harness/drive"
+	"varve/internal/harness/tools"
+	"varve/internal/session"
+)
+
+// A Judgement is what the rules say about a planned call.
+type Judgement struct {
+	Verdict string // allow, ask, deny
+	Rule    string
+	Why     string // one sentence: for the model with deny, for the person with ask
+}
+
+// Hands do the jobs of one branch on this machine.
+type Hands struct {
+	sess    *Session
+	speaker *Speaker
+	box     *tools.Box
+	pulses  *Pulses
+	clock   Clock
+	judge   func(session.State, tools.Plan) Judgement
+	look    func(ctx context.Context) (Assembly, error)
+}
+
+// Run performs one job against a frozen state. It is a [Runner].
+func (h *Hands) Run(ctx context.Context, s session.State, j drive.Job) drive.Result {
+	switch j.Kind {
+	case drive.Discover:
+		return h.discover(ctx, s)
+	case drive.Encode:
+		return h.speaker.encode(ctx, s, j)
+	case drive.Send:
+		return h.speaker.send(ctx, s, j)
+	case drive.Judge:
+		return h.judgeCall(ctx, s, j)
+	case drive.Tool:
+		return h.runCall(ctx, s, j)
+	case drive.ShowPlan:
+		return h.showPlan(s, j)
+	}
+	panic("harness: internal error: no hands for a job of kind " + string(j.Kind))
+}
+
+// call reads what the model asked for.
+func (h *Hands) call(id session.ItemID) (tools.Call, error) {
+	it, ok := h.sess.Item(id)
+	if !ok {
+		return tools.Call{}, fmt.Errorf("call %s: not in this session", id)
+	}
+	args, err := h.sess.Text(it)
+	if err != nil {
+		return tools.Call{}, fmt.Errorf("call %s: %w", id, err)
+	}
+	return tools.Call{ID: id.String(), Name: it.Name, Args: args}, nil
+}
+
+func (h *Hands) judgeCall(ctx context.Context, s session.State, j drive.Job) drive.Result {
+	call, err := h.call(j.Call)
+	if err != nil {
+		return broken(err)
+	}
+	p := h.box.Plan(ctx, call, known{h.sess, s})
+	if p.Refused != nil {
+		out, facts := h.output(*p.Refused, j.Call)
+		return drive.Result{Facts: facts, Verdict: &drive.Verdict{Broken: &out}}
+	}
+	v := h.judge(s, p)
+	out := drive.Verdict{
+		Verdict: v.Verdict, Rule: v.Rule, Why: v.Why, Beside: p.ReadOnly,
+		What: p.Shown.What, Shown: []byte(p.Shown.Text), SHA256: p.Shown.SHA256,
+	}
+	for _, e := range p.Effects {
+		out.Effects = append(out.Effects, string(e))
+	}
+	if len(p.Paths) > 0 {
+		if out.Paths, err = json.Marshal(p.Paths); err != nil {
+			return broken(err)
+		}
+	}
+	return drive.Result{Verdict: &out}
+}
+
+func broken(err error) drive.Result {
+	return drive.Result{Verdict: &drive.Verdict{Broken: &drive.Output{IsError: true, Text: []byte(err.Error())}}}
+}
+
+func (h *Hands) runCall(ctx context.Context, s session.State, j drive.Job) drive.Result {
+	call, err := h.call(j.Call)
+	if err != nil {
+		return drive.Result{Output: &drive.Output{IsError: true, Text: []byte(err.Error())}}
+	}
+	if t := s.Branch.Turn; t != nil {
+		for _, c := range t.Calls {
+			if c.ID == j.Call {
+				call.Judged = c.Shown
+			}
+		}
+	}
+	began := h.clock.Now()
+	h.pulses.put(Pulse{Job: j.ID, Kind: "tool", Call: j.Call, Name: call.Name, Began: began, Last: began})
+	r := h.box.Run(ctx, call, known{h.sess, s}, func(newest []byte) {
+		h.pulses.put(Pulse{Job: j.ID, Kind: "tool", Call: j.Call, Name: call.Name, Began: began, Text: newest, Last: h.clock.Now()})
+	})
+	out, facts := h.output(r, j.Call)
+	if r.Todo != nil {
+		out.Plan, out.PlanBody = planOf(*r.Todo)
+	}
+	return drive.Result{Facts: facts, Output: &out}
+}
+
+// output turns a tool's result into facts: what it saw, what it changed, what
+// it left running, and the result itself.
+func (h *Hands) output(r tools.Result, call session.ItemID) (drive.Output, []session.Fact) {
+	out := drive.Output{
+		IsError: r.IsError, Exit: r.Exit, Signal: r.Signal, DurationMS: r.DurationMS, Text: r.Text, Interrupted: r.Interrupted,
+		LeftOut: session.LeftOut{Bytes: r.LeftOut.Bytes, Lines: r.LeftOut.Lines},
+	}
+	if f := r.Full; f != nil {
+		out.LeftOut.Discarded = f.Discarded
+		out.Full = &session.Part{Ref: &session.Ref{SHA256: f.SHA256, MediaType: "text/plain", Size: f.Size}}
+	}
+	var facts []session.Fact
+	if r.Fault != "" {
+		facts = append(facts, session.Fact{
+			Event: session.FaultRecorded{Where: "tool", Kind: "panic"}, Body: []session.Part{{Bytes: []byte(r.Fault)}},
+		})
+	}
+	for _, o := range r.Observed {
+		facts = append(facts, session.Fact{Event: session.FileObserved{Path: session.PathKey(o.Path), SHA256: o.SHA256, Size: o.Size, By: "tool"}})
+	}
+	if len(r.Changes) > 0 {
+		facts = append(facts, h.changed(r.Changes, call))
+	}
+	if r.Job != nil {
+		facts = append(facts, session.Fact{Event: session.JobStarted{Call: call, Job: r.Job.ID, PID: r.Job.Pid}})
+	}
+	return out, facts
+}
+
+// changed records file changes with the content before and after (BRN-8).
+func (h *Hands) changed(changes []tools.Change, call session.ItemID) session.Fact {
+	f := session.Fact{Body: make([]session.Part, 1)}
+	ref := func(sha string) *int {
+		size, err := h.sess.blobs.Size(sha)
+		if sha == "" || err != nil {
+			return nil // there was no file, or the reason is in MissingWhy
+		}
+		f.Body = append(f.Body, session.Part{Ref: &session.Ref{SHA256: sha, MediaType: "application/octet-stream", Size: size}})
+		n := len(f.Body) - 1
+		return &n
+	}
+	list := make([]session.FileChange, len(changes))
+	for i, c := range changes {
+		list[i] = session.FileChange{
+			Path: c.Path, Op: c.Op, Mode: c.Mode, MissingWhy: c.MissingWhy,
+			Before: ref(c.Before), After: ref(c.After),
+		}
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic("harness: internal error: " + err.Error())
+	}
+	f.Body[0] = session.Part{Bytes: b, MediaType: "application/json"}
+	f.Event = session.FilesChanged{By: "tool", Call: call, N: len(list), Changes: session.Text{B: 0, MediaType: "application/json"}}
+	return f
+}
+
+// known is what the session knows, for one call.
+type known struct {
+	sess *Session
+	s    session.State
+}
+
+func (k known) Hash(real string) (string, bool) {
+	o, ok := k.sess.File(real)
+	return o.SHA256, ok
+}
+
+// Item is the whole text of an item, or of the result of the call with that
+// id: what a bounded result left out is read here (TOOL-2).
+func (k known) Item(name string) ([]byte, bool) {
+	id, err := session.ParseItemID(name)
+	if err != nil {
+		return nil, false
+	}
+	it, ok := k.sess.Item(id)
+	if !ok {
+		return nil, false
+	}
+	if it.Kind == session.CallItem {
+		if it, ok = k.sess.Result(id); !ok {
+			return nil, false
+		}
+	}
+	if e, err := k.sess.Entry(it.ID.Seq); err == nil {
+		if ev, ok := e.Event.(session.ToolFinished); ok && ev.Full != nil {
+			b, err := k.sess.Load(e.Seq, ev.Full.B)
+			return b, err == nil
+		}
+	}
+	b, err := k.sess.Text(it)
+	return b, err == nil
+}
+
+func (k known) Todo() tools.Todo {
+	t, err := k.sess.Todo(k.s)
+	if err != nil {
+		return tools.Todo{NextID: max(k.s.Session.NextTask, 1)}
+	}
+	return t
+}

@@ -1,0 +1,264 @@
+package harness
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"varve/internal/content"
+	"varve/internal/harness/drive"
+	"varve/internal/harness/tools"
+	"varve/internal/jsonl"
+	"varve/internal/providers"
+	"varve/internal/session"
+)
+
+// Options say how a session is run on this machine.
+type Options struct {
+	DataDir   string
+	StateDir  string
+	Workspace string
+	Program   string // "varve 0.1.0"
+	Interface string // tui, run, demo
+
+	Interactive bool
+	MaxRequests int
+	Model       session.Model // of a new session
+	Reasoning   string
+	ModelBy     string // "flag" changes the model of a resumed session too
+	Settings    session.SessionConfigured
+	Policy      jsonl.Policy
+	Resolve     Resolve
+	Judge       func(session.State, tools.Plan) Judgement
+	Look        func(ctx context.Context) (Assembly, error)
+	Tools       tools.Config // Workspace, Blobs and callbacks are set here
+	Clock       Clock
+}
+
+// Local is one branch of a session, run on this machine.
+type Local struct {
+	Session *Session
+	Branch  string
+
+	opts Options
+	run  string
+	loop *Loop
+	box  *tools.Box
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+// Start returns a new session. Its file is made with the first message.
+func Start(ctx context.Context, o Options) (*Local, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, fmt.Errorf("session id: %w", err)
+	}
+	blobs := content.Open(o.DataDir)
+	return local(ctx, o, New(PathFor(o.DataDir, o.Workspace, id.String()), blobs, o.Policy, o.Clock), blobs)
+}
+
+// Resume opens an existing session. Nothing is written and nothing runs before
+// a person acts (LOG-14).
+func Resume(ctx context.Context, o Options, path string) (*Local, error) {
+	blobs := content.Open(o.DataDir)
+	s, err := Open(path, blobs, o.Policy, o.Clock)
+	if err != nil {
+		return nil, err
+	}
+	l, err := local(ctx, o, s, blobs)
+	if err != nil {
+		s.Close()
+	}
+	return l, err
+}
+
+func local(ctx context.Context, o Options, s *Session, blobs *content.Store) (*Local, error) {
+	run := make([]byte, 0, 8)
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return nil, fmt.Errorf("run id: %w", err)
+	}
+	run = append(run, id.String()[:8]...)
+	l := &Local{Session: s, Branch: session.MainBranch, opts: o, run: string(run)}
+
+	conf := o.Tools
+	conf.Workspace, conf.Blobs = o.Workspace, blobs
+	conf.JobEnded = l.jobEnded
+	if l.box, err = tools.New(conf); err != nil {
+		return nil, err
+	}
+	l.loop = NewLoop(s, l.Branch, o.StateDir, drive.Env{Run: l.run, Interactive: o.Interactive, MaxRequests: o.MaxRequests}, nil, o.Clock)
+	l.loop.opening = l.opening
+	hands := &Hands{
+		sess: s, box: l.box, pulses: l.loop.pulses, clock: o.Clock, judge: o.Judge, look: o.Look,
+		speaker: &Speaker{sess: s, resolve: o.Resolve, pulses: l.loop.pulses, clock: o.Clock, key: sessionName(s.Path())},
+	}
+	l.loop.run = hands.Run
+
+	ctx, l.stop = context.WithCancel(ctx)
+	l.done.Go(func() { l.loop.Run(ctx) })
+	return l, nil
+}
+
+// Close interrupts what runs, closes the run in the log, and ends every
+// process that the session started.
+func (l *Local) Close() error {
+	l.stop()
+	l.done.Wait()
+	l.box.Close()
+	return l.Session.Close()
+}
+
+// ID is the session's id.
+func (l *Local) ID() string { return sessionName(l.Session.Path()) }
+
+// Submit asks for cmd. Nil means accepted, not finished: what comes of it is
+// in the log.
+func (l *Local) Submit(ctx context.Context, cmd drive.Command) error {
+	return l.loop.Submit(ctx, cmd)
+}
+
+// State is where the branch stands.
+func (l *Local) State() session.State { return l.Session.State(l.Branch) }
+
+// Pulses is what passes while the session works.
+func (l *Local) Pulses() *Pulses { return l.loop.Pulses() }
+
+// Fault says why nothing can be recorded at the moment, or nil (LOG-8).
+func (l *Local) Fault() error { return l.loop.Fault() }
+
+// Ours reports whether this process works on the branch.
+func (l *Local) Ours() bool { return l.State().Branch.Run == l.run }
+
+// Busy reports whether another process works on the branch.
+func (l *Local) Busy() bool { return !l.Ours() && Held(l.opts.StateDir, l.ID(), l.Branch) }
+
+// Paused reports whether the branch has an open turn that nobody works on.
+func (l *Local) Paused() bool {
+	s := l.State()
+	return drive.Paused(s, s.Branch.Turn != nil && s.Branch.Turn.Run == l.run || l.Busy())
+}
+
+// An Update is what is new behind a place in the log.
+type Update = drive.Update
+
+// maxUpdate is how many entries one update holds at the most.
+const maxUpdate = 2000
+
+// Follow returns what came after an event and a version of the pulses, and
+// waits for it where there is nothing. A slow reader reads more at once; it
+// misses no entry.
+func (l *Local) Follow(ctx context.Context, after session.Seq, version uint64) (Update, error) {
+	for {
+		pulses, v := l.loop.pulses.Read()
+		entries, err := l.Session.Entries(after, maxUpdate)
+		if err != nil || len(entries) > 0 || v > version {
+			return Update{Entries: entries, State: l.State(), Pulses: pulses, Version: v, Fault: l.Fault(), Ours: l.Ours()}, err
+		}
+		select {
+		case <-l.Session.Moved(after):
+		case <-l.loop.pulses.Moved(version):
+		case <-ctx.Done():
+			return Update{}, ctx.Err()
+		}
+	}
+}
+
+// opening is what this run records before its first act.
+func (l *Local) opening(ctx context.Context, s session.State) ([]session.Fact, error) {
+	o := l.opts
+	var out []session.Fact
+	conf := o.Settings
+	conf.Run = l.run
+	conf.Fingerprint = fingerprint(o.Settings)
+	if s.Session.ID == "" {
+		out = append(out, session.Fact{Event: session.SessionCreated{
+			Format: session.Format, ID: l.ID(), Workspace: session.PathKey(o.Workspace), Program: o.Program,
+		}})
+	}
+	if s.Session.Settings.Fingerprint != conf.Fingerprint {
+		out = append(out, session.Fact{Event: conf})
+	}
+	model := s.Branch.Model
+	if model == (session.Model{}) || o.ModelBy == "flag" && o.Model != model {
+		model = o.Model
+		by := o.ModelBy
+		if by == "" {
+			by = "user"
+		}
+		out = append(out, session.Fact{Event: session.ModelChosen{Model: o.Model, Reasoning: o.Reasoning, By: by}})
+	}
+	if s.Branch.Tools.At == 0 {
+		target, err := o.Resolve(ctx, model)
+		if err != nil {
+			return nil, err
+		}
+		defined, err := l.defineTools(target.Adapter)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, defined)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return append(out, session.Fact{Event: session.RunStarted{
+		Run: l.run, PID: os.Getpid(), Host: host, Program: o.Program, Interface: o.Interface,
+	}}), nil
+}
+
+func (l *Local) defineTools(a providers.Adapter) (session.Fact, error) {
+	var specs []providers.ToolSpec
+	names := []string{}
+	for _, t := range tools.Specs() {
+		if slices.Contains(l.opts.Settings.DisabledTools, t.Name) {
+			continue
+		}
+		specs = append(specs, providers.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema})
+		names = append(names, t.Name)
+	}
+	b, err := a.Tools(specs)
+	if err != nil {
+		return session.Fact{}, err
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		return session.Fact{}, err
+	}
+	return session.Fact{
+		Event: session.ToolsDefined{
+			API:   a.API(),
+			Names: session.Text{B: 0, MediaType: "application/json"}, Definitions: session.Text{B: 1, MediaType: "application/json"},
+			Tokens: session.Estimate(len(b)),
+		},
+		Body: []session.Part{{Bytes: list, MediaType: "application/json"}, {Bytes: b, MediaType: "application/json"}},
+	}, nil
+}
+
+func fingerprint(c session.SessionConfigured) string {
+	c.Run, c.Fingerprint = "", ""
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic("harness: internal error: " + err.Error())
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// jobEnded records the end of a background job. A session that is closing has
+// no use for it: the next run marks the job as lost.
+func (l *Local) jobEnded(e tools.JobEnded) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = l.loop.Submit(ctx, drive.JobEnded{Job: e.ID, Exit: e.Exit, Why: e.Why})
+}

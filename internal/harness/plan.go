@@ -1,0 +1,66 @@
+package harness
+
+import (
+	"bytes"
+	"fmt"
+
+	"varve/internal/harness/drive"
+	"varve/internal/harness/tools"
+	"varve/internal/session"
+)
+
+// planOf is a plan as facts and a body: for each task its words, then its
+// active form.
+func planOf(t tools.Todo) (*session.PlanChanged, []session.Part) {
+	p := &session.PlanChanged{NextID: t.NextID, Items: []session.PlanItem{}}
+	var body []session.Part
+	for _, it := range t.Items {
+		n := len(body)
+		body = append(body, session.Part{Bytes: []byte(it.Content)}, session.Part{Bytes: []byte(it.ActiveForm)})
+		p.Items = append(p.Items, session.PlanItem{ID: it.ID, Status: it.Status, Content: n, ActiveForm: n + 1})
+	}
+	return p, body
+}
+
+// Todo is the plan of a state, with its words.
+func (s *Session) Todo(st session.State) (tools.Todo, error) {
+	out := tools.Todo{NextID: max(st.Session.NextTask, 1)}
+	p := st.Branch.Plan
+	if p.At == 0 {
+		return out, nil
+	}
+	e, err := s.Entry(p.At)
+	if err != nil {
+		return out, err
+	}
+	parts, err := e.Parts()
+	if err != nil {
+		return out, err
+	}
+	for _, it := range p.Items {
+		if it.Content >= len(parts) || it.ActiveForm >= len(parts) {
+			return out, fmt.Errorf("plan %d: words are missing", p.At)
+		}
+		out.Items = append(out.Items, tools.TodoItem{
+			ID: it.ID, Status: it.Status, Content: string(parts[it.Content].Bytes), ActiveForm: string(parts[it.ActiveForm].Bytes),
+		})
+	}
+	return out, nil
+}
+
+// showPlan writes the plan down for the model, where no result of its own
+// shows it (PLAN-8).
+func (h *Hands) showPlan(s session.State, j drive.Job) drive.Result {
+	t, err := h.sess.Todo(s)
+	if err != nil {
+		return drive.Result{Fault: &drive.Fault{Where: "plan", Kind: "content", Text: []byte(err.Error())}}
+	}
+	var b bytes.Buffer
+	for _, it := range t.Items {
+		fmt.Fprintf(&b, "%s [%s] %s\n", it.ID, it.Status, it.Content)
+	}
+	return drive.Result{Facts: []session.Fact{{
+		Event: session.PlanShown{Plan: j.Plan, Tokens: session.Estimate(b.Len())},
+		Body:  []session.Part{{Bytes: b.Bytes()}},
+	}}}
+}

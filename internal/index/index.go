@@ -1,0 +1,236 @@
+// Package index lists and searches sessions from a derived index.
+//
+// There is no index file yet: a listing reads the head and the tail of each
+// session file, bounded, and opens none of them as a whole.
+package index
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"varve/internal/jsonl"
+	"varve/internal/session"
+)
+
+// An Info is what a list shows of a session.
+type Info struct {
+	ID        string
+	Path      string
+	Workspace string // as recorded
+	Title     string // its name, or its first user message, on one line
+	Named     bool   // Title was given by a person
+	Created   time.Time
+	Changed   time.Time
+	Size      int64
+	Model     string
+	Open      bool   // its last turn has no end
+	Damage    string // why it can't be listed as others, or ""
+}
+
+// How much of a file a listing reads at each end, in bytes.
+const (
+	headBytes = 128 << 10
+	tailBytes = 64 << 10
+	titleLen  = 120
+)
+
+// ErrNone says that there is no such session.
+var ErrNone = errors.New("no such session")
+
+// List returns the sessions under a data directory, newest first. A session is
+// listed once it has a user message (LOG-9); a damaged one with its damage.
+func List(dataDir string) ([]Info, error) {
+	paths, err := files(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	var out []Info
+	for _, p := range paths {
+		info, ok := Look(p)
+		if ok {
+			out = append(out, info)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Info) int { return b.Changed.Compare(a.Changed) })
+	return out, nil
+}
+
+func files(dataDir string) ([]string, error) {
+	dir := filepath.Join(dataDir, "sessions")
+	workspaces, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var out []string
+	for _, w := range workspaces {
+		if !w.IsDir() {
+			continue
+		}
+		entries, err := os.ReadDir(filepath.Join(dir, w.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("list sessions: %w", err)
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".jsonl") {
+				out = append(out, filepath.Join(dir, w.Name(), e.Name()))
+			}
+		}
+	}
+	return out, nil
+}
+
+// Find returns the path of a session by its id, the beginning of one that is
+// unique, or a path. The id is a name, never a way to another folder.
+func Find(dataDir, id string) (string, error) {
+	if strings.ContainsAny(id, "/\\") || strings.HasSuffix(id, ".jsonl") {
+		if info, err := os.Stat(id); err == nil && info.Mode().IsRegular() {
+			return id, nil
+		}
+		return "", fmt.Errorf("%w: there is no file %s", ErrNone, id)
+	}
+	paths, err := files(dataDir)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, p := range paths {
+		name := strings.TrimSuffix(filepath.Base(p), ".jsonl")
+		if name == id {
+			return p, nil
+		}
+		if id != "" && strings.HasPrefix(name, id) {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("%w: no id begins with %q; see `agent session list --all`", ErrNone, id)
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("%w: %d sessions begin with %q, give more of the id", ErrNone, len(found), id)
+}
+
+// Look reads what a list shows of one file. It is not ok for a session that
+// has no user message yet.
+func Look(path string) (Info, bool) {
+	info := Info{ID: strings.TrimSuffix(filepath.Base(path), ".jsonl"), Path: path}
+	f, err := os.Open(path)
+	if err != nil {
+		info.Damage = reason(err)
+		return info, true
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		info.Damage = reason(err)
+		return info, true
+	}
+	info.Size, info.Changed = st.Size(), st.ModTime()
+	head := make([]byte, min(int64(headBytes), st.Size()))
+	if n, err := io.ReadFull(f, head); err != nil {
+		head = head[:n]
+	}
+	spoke := info.readHead(head)
+	info.readTail(path)
+	if info.Created.IsZero() && st.Size() > 0 {
+		if info.Damage == "" {
+			info.Damage = "line 1 is no session"
+		}
+		return info, true
+	}
+	return info, spoke || info.Damage != ""
+}
+
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// readHead takes the creation and the first message.
+func (i *Info) readHead(b []byte) (spoke bool) {
+	for len(b) > 0 && !spoke {
+		line, rest, whole := bytes.Cut(b, []byte("\n"))
+		if !whole {
+			break
+		}
+		b = rest
+		e, err := session.Decode(line)
+		if err != nil {
+			if i.Damage == "" {
+				i.Damage = "a line can't be read"
+			}
+			continue
+		}
+		switch ev := e.Event.(type) {
+		case session.SessionCreated:
+			i.Created, i.Workspace = e.At, ev.Workspace
+			if ev.Format > session.Format {
+				i.Damage = fmt.Sprintf("written by a newer version (format %d)", ev.Format)
+			}
+		case session.ModelChosen:
+			i.Model = ev.Model.String()
+		case session.UserSaid:
+			spoke = true
+			if p, err := e.Part(0); err == nil && p.Ref == nil {
+				i.Title = oneLine(string(p.Bytes))
+			}
+		}
+	}
+	return spoke
+}
+
+// readTail takes the newest of what may change: title, model, the end of the
+// last turn.
+func (i *Info) readTail(path string) {
+	f, err := jsonl.Open(path, jsonl.Options{ReadOnly: true})
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	raws, err := f.Tail(400, tailBytes)
+	if err != nil {
+		return
+	}
+	for _, r := range raws {
+		e, err := session.Decode(r.Bytes)
+		if err != nil {
+			continue
+		}
+		i.Changed = e.At
+		switch ev := e.Event.(type) {
+		case session.SessionRenamed:
+			if p, err := e.Part(0); err == nil && p.Ref == nil {
+				i.Title, i.Named = oneLine(string(p.Bytes)), true
+			}
+		case session.ModelChosen:
+			i.Model = ev.Model.String()
+		case session.UserSaid:
+			i.Open = true
+		case session.TurnEnded:
+			i.Open = false
+		}
+	}
+}
+
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > titleLen {
+		return string(r[:titleLen-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,5 @@
+package jsonl
+
+import "syscall"
+
+func datasync(fd int) error { return syscall.Fdatasync(fd) }

@@ -1,0 +1,3 @@
+module room
+
+go 1.26.0
