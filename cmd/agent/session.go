@@ -400,4 +400,3 @@ func showRequests(w io.Writer, s *harness.Session, n int, asJSON bool) error {
 	}
 	return tw.Flush()
 }
-

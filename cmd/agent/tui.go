@@ -2,16 +2,25 @@ package main
 
 import (
 	"context"
-
-	"github.com/spf13/cobra"
 )
 
 func openInterface(ctx context.Context, e *env, f *flags, args []string) error {
-	return exit(exitUsage, "%w", errNoTerminal)
+	m, err := newMachine(f)
+	if err != nil {
+		return err
+	}
+	return m.show(ctx, e, &runFlags{cont: f.cont}, args, false)
 }
 
 func resumeInterface(ctx context.Context, e *env, f *flags, id string, goOn bool) error {
-	return exit(exitUsage, "%w", errNoTerminal)
+	m, err := newMachine(f)
+	if err != nil {
+		return err
+	}
+	return m.show(ctx, e, &runFlags{session: id, cont: true}, nil, false)
 }
 
-func demoCommand(e *env, f *flags) *cobra.Command { return &cobra.Command{Use: "demo"} }
+// show opens the interface.
+func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, draft bool) error {
+	return exit(exitUsage, "%w", errNoTerminal)
+}

@@ -35,6 +35,8 @@ type machine struct {
 	fault     error // setup.json can't be used: defaults run
 	workspace string
 	demo      map[string]providers.Endpoint // endpoints that are not in settings
+	script    bool                          // the model is a script or a puppet (PRV-11)
+	notice    string                        // to be said once, at the start
 }
 
 func newMachine(f *flags) (*machine, error) {

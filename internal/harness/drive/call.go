@@ -10,15 +10,21 @@ import (
 
 func idOf(head session.Seq, n int) string { return fmt.Sprintf("%d.%d", head, n) }
 
+// wantCalls judges a call when nothing before it can change what it would do:
+// a diff is shown against the file as it will be found.
 func wantCalls(t session.Turn) []Job {
 	var jobs []Job
 	for _, c := range t.Calls {
 		switch {
 		case c.Done:
+			continue
 		case !c.Judged:
-			jobs = append(jobs, Job{ID: id(Judge, c.ID), Kind: Judge, Turn: t.ID, Call: c.ID})
+			return append(jobs, Job{ID: id(Judge, c.ID), Kind: Judge, Turn: t.ID, Call: c.ID})
 		case c.Started:
 			jobs = append(jobs, Job{ID: toolID(c.ID), Kind: Tool, Turn: t.ID, Call: c.ID})
+		}
+		if !c.Beside {
+			return jobs
 		}
 	}
 	return jobs

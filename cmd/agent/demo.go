@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"varve/internal/demo"
+	"varve/internal/providers"
+	"varve/internal/providers/scripted"
+)
+
+// demoFlags say what is played.
+type demoFlags struct {
+	puppet string
+	run    bool
+	output string
+	dir    string
+}
+
+func demoCommand(e *env, f *flags) *cobra.Command {
+	d := &demoFlags{}
+	c := &cobra.Command{
+		Use:   "demo [PROMPT]",
+		Short: "See it work without a key: a scripted model on a sample project",
+		Long: "Demo starts a scripted model on this machine and opens the interface on a small sample project.\n" +
+			"Everything but the model is real. With --puppet a person plays the model, from pages in a\n" +
+			"folder, and the work is done in the current folder (docs/puppet.md).",
+		Example: "  agent demo\n  agent demo --run\n  agent demo --puppet /tmp/pages",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return runDemo(c.Context(), e, f, d, args) },
+	}
+	c.Flags().StringVar(&d.puppet, "puppet", "", "play the model by hand, with pages in this folder")
+	c.Flags().BoolVar(&d.run, "run", false, "one turn without a screen")
+	c.Flags().StringVar(&d.output, "output", "text", "with --run: text, json or stream-json")
+	c.Flags().StringVar(&d.dir, "dir", "", "put the sample project here (default: a new temporary folder)")
+	return c
+}
+
+// startDemo starts the scripted provider and makes it the machine's model.
+func startDemo(m *machine, h scripted.Handler, lenient bool) (*scripted.Server, error) {
+	s, err := scripted.Open(scripted.Options{Lenient: lenient, Keep: 4})
+	if err != nil {
+		return nil, exit(exitFailed, "demo: %w", err)
+	}
+	s.Handle(h)
+	m.demo = map[string]providers.Endpoint{demo.Provider: {Provider: demo.Provider, BaseURL: s.URL() + "/v1", Window: 128_000}}
+	m.set.Model.Provider, m.set.Model.Model = demo.Provider, demo.Model
+	return s, nil
+}
+
+func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string) error {
+	m, err := newMachine(f)
+	if err != nil {
+		return err
+	}
+	var handle scripted.Handler
+	if d.puppet != "" {
+		if err := os.MkdirAll(d.puppet, 0o700); err != nil {
+			return exit(exitUsage, "--puppet: %w", err)
+		}
+		p := demo.Puppet{Dir: d.puppet}
+		if d.run {
+			p.Say = func(s string) { fmt.Fprintln(e.err, s) }
+		}
+		handle = p.Handle
+	} else {
+		if m.workspace, err = sampleProject(d.dir); err != nil {
+			return exit(exitUsage, "sample project: %w", err)
+		}
+		story := demo.Tally()
+		if d.run {
+			story.Pace = 0
+		}
+		handle = story.Handle
+		if len(args) == 0 {
+			args = []string{demo.Prompt}
+		}
+		if f.mode == "" && d.run {
+			m.set.Permissions.Mode = "full" // the script's commands, in a folder of its own
+		}
+		if _, err := exec.LookPath("go"); err != nil {
+			m.notice = "The demo's project is in Go, and there is no go command here: its test runs will fail."
+		}
+	}
+	s, err := startDemo(m, handle, false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if d.run {
+		return runOn(ctx, e, m, &runFlags{output: d.output}, args)
+	}
+	m.script = true
+	return m.show(ctx, e, &runFlags{}, args, d.puppet == "")
+}
+
+// sampleProject writes the sample into a folder, a new one where none is
+// named.
+func sampleProject(dir string) (string, error) {
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "varve-demo-"); err != nil {
+			return "", err
+		}
+	} else if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", err
+	}
+	return dir, demo.Write(dir)
+}

@@ -1,0 +1,95 @@
+// Package tui draws a session and turns keys into commands.
+//
+// It decides nothing about a session: what to show comes from the log and
+// from pulses, what to do goes to an [Agent]. Update does no I/O and View is a
+// function of what was received; whatever waits is a tea.Cmd.
+//
+//	root.go        the one model: window, log, top overlay, screen, in that order
+//	chat.go        the conversation: transcript, what passes, composer, status
+//	transcript*.go finished items, drawn once for a width
+//	composer*.go   what is being written; complete*.go what it offers
+//	approve.go     questions that wait for a person
+//	status.go      the line at the bottom; toast.go  short notices
+//	overlay.go     what lies on top; picker, palette, help, confirm
+//	keys.go        the one table of keys and commands
+//	theme.go       roles and their looks
+package tui
+
+import (
+	"context"
+
+	"varve/internal/harness/drive"
+	"varve/internal/session"
+)
+
+// An Agent is what the screens ask of a session, wherever it runs. Its calls
+// may wait; they are made in commands only.
+type Agent interface {
+	// Tail returns the newest entries, at most n, oldest first. It is quick
+	// also for a session that is still being folded.
+	Tail(ctx context.Context, n int) ([]session.Entry, error)
+	// Before returns at most n entries before an event, oldest first.
+	Before(ctx context.Context, q session.Seq, n int) ([]session.Entry, error)
+	// Follow waits for what comes after an event and a version of the pulses.
+	Follow(ctx context.Context, after session.Seq, version uint64) (drive.Update, error)
+	// Submit asks for cmd. Nil means accepted, not finished.
+	Submit(ctx context.Context, cmd drive.Command) error
+	// Body returns the bytes of body entry b of the event at q, stored content
+	// included.
+	Body(ctx context.Context, q session.Seq, b int) ([]byte, error)
+	// Shell runs a command of the user's own and records it.
+	Shell(ctx context.Context, command string) error
+	// Files lists paths of the workspace for completion, best known first.
+	Files(ctx context.Context) ([]string, error)
+	// Sessions lists what can be resumed.
+	Sessions(ctx context.Context) ([]SessionInfo, error)
+	// Switch opens another session, or with "" a new one, in place of this
+	// one, and says who it is.
+	Switch(ctx context.Context, id string) (Identity, error)
+	// Models lists what can be chosen.
+	Models(ctx context.Context) ([]ModelInfo, error)
+	// Rule is the narrow rule that "always" would keep for a call, "" where
+	// there is none.
+	Rule(ctx context.Context, call session.ItemID) (string, error)
+	// Allow keeps a rule in the user's settings.
+	Allow(ctx context.Context, rule string) error
+	// Remember keeps a line of the composer's history.
+	Remember(ctx context.Context, line string) error
+	// History returns earlier lines, oldest first.
+	History(ctx context.Context) ([]string, error)
+	// Context describes what fills the window, for /context.
+	Context(ctx context.Context) (string, error)
+	// Editor says how the user's editor is started on a file, program first.
+	Editor() []string
+	// Identity says who this session is. It never waits.
+	Identity() Identity
+}
+
+// Identity is what the screen shows of who and where.
+type Identity struct {
+	Session   string
+	Workspace string
+	Home      string // for ~
+	GitBranch string
+	Model     session.Model // of a session that has chosen none yet
+	Mode      string        // of permissions, before the session says
+	Script    bool          // the model is a script or a puppet: said on screen (PRV-11)
+	Program   string
+	Notice    string // to be said once, at the start
+	Setup     bool   // there is no model yet: the set-up screen opens (CLI-3)
+}
+
+// SessionInfo is a row of the session list.
+type SessionInfo struct {
+	ID, Title, Workspace, Model, Age, Size string
+	Here                                   bool // of this workspace
+	Open                                   bool // its last turn has no end
+	Damage                                 string
+}
+
+// ModelInfo is a row of the model picker.
+type ModelInfo struct {
+	Model  session.Model
+	Window string // with who says so
+	State  string // of its key
+}
