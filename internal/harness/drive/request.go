@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"slices"
 	"time"
 
 	"varve/internal/session"
@@ -114,6 +115,10 @@ func replied(s session.State, env Env, j Job, r Result) []session.Fact {
 	}
 	switch rep.Class {
 	case "natural", "tool", "length", "unknown":
+		if rep.Class == "length" || rep.Class == "unknown" {
+			// Cut off: a call may be half of what was meant, and is never run.
+			rep.Parts = slices.DeleteFunc(slices.Clone(rep.Parts), func(p session.ReplyPart) bool { return p.Call != nil })
+		}
 		// A whole reply is kept, also where Esc came a moment too late for it.
 		if len(rep.Parts) > 0 {
 			return []session.Fact{{
