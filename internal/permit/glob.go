@@ -3,7 +3,6 @@ package permit
 import (
 	"path"
 	"strings"
-	"unicode/utf8"
 )
 
 // matchPath matches a slash-separated path. ** as a whole segment is any number of
@@ -53,29 +52,37 @@ func matchName(pat, name string) bool {
 			continue
 		}
 		if p < len(pat) {
-			want, width := utf8.DecodeRuneInString(pat[p:])
-			has, size := utf8.DecodeRuneInString(name[n:])
-			one := want == '?'
-			if want == '\\' && p+width < len(pat) {
+			want, has := head(pat[p:]), head(name[n:])
+			one := want == "?"
+			if want == `\` && p+1 < len(pat) {
 				p++
-				want, width = utf8.DecodeRuneInString(pat[p:])
+				want = head(pat[p:])
 			}
-			if one || want == has && pat[p:p+width] == name[n:n+size] {
-				p, n = p+width, n+size
+			if one || want == has {
+				p, n = p+len(want), n+len(has)
 				continue
 			}
 		}
 		if star < 0 {
 			return false
 		}
-		_, size := utf8.DecodeRuneInString(name[mark:])
-		mark += size
+		mark += len(head(name[mark:]))
 		p, n = star, mark
 	}
 	for p < len(pat) && pat[p] == '*' {
 		p++
 	}
 	return p == len(pat)
+}
+
+// head is the first character of a text, or its first byte where that is none.
+func head(s string) string {
+	for i := range s {
+		if i > 0 {
+			return s[:i]
+		}
+	}
+	return s
 }
 
 // escapeGlob writes a path as the pattern that matches it alone.

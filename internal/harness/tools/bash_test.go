@@ -111,7 +111,7 @@ func TestNobodyWaitsForABackgroundChild(t *testing.T) { // case TOL-01
 }
 
 // stubborn starts two grandchildren, one of which ignores TERM, and writes their pids.
-const stubborn = `sh -c 'trap "" TERM; echo $$ >> pids; while :; do sleep 300; done' & sh -c 'echo $$ >> pids; exec sleep 300' & echo up; wait`
+const stubborn = `echo up; sh -c 'trap "" TERM; echo $$ >> pids; while :; do sleep 300; done' & sh -c 'echo $$ >> pids; exec sleep 300' & wait`
 
 func TestEscEndsTheWholeGroup(t *testing.T) { // case TOL-04, TOOL-3
 	k := newBench(t)

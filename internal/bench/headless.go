@@ -1,0 +1,214 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"varve/internal/providers/scripted"
+)
+
+// startUp is PERF-1 of the commands that have no screen.
+func startUp(b *bench) ([]row, error) {
+	hello, err := answer("hello")
+	if err != nil {
+		return nil, err
+	}
+	var first time.Time
+	s, err := serve(func(scripted.Request) scripted.Reply { first = time.Now(); return hello })
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	var version cost
+	var toRequest time.Duration
+	for range b.n {
+		c, err := spend(b.dir, nil, b.agent, "version")
+		if err != nil {
+			return nil, err
+		}
+		version = least(version, c)
+		dir, env, err := b.home(s, "turn")
+		if err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		if _, err := spend(dir, env, b.agent, "run", "hi"); err != nil {
+			return nil, err
+		}
+		if d := first.Sub(began); toRequest == 0 || d < toRequest {
+			toRequest = d
+		}
+	}
+	return []row{
+		{id: "PERF-1", what: "agent version, wall", value: ms(version.wall), unit: "ms", limit: 10, from: "leanest peer 10-16 ms", notInRun: true},
+		{id: "PERF-1", what: "agent version, CPU", value: ms(version.cpu), unit: "ms", limit: 9, from: "leanest peer 9-15 ms", notInRun: true},
+		{id: "PERF-1", what: "agent version, peak memory", value: mb(version.rss), unit: "MB", limit: 20, from: "target; leanest peer 24 MB", notInRun: true},
+		{id: "PERF-1", what: "agent run, start to first request", value: ms(toRequest), unit: "ms", limit: 57, from: "a third of the leanest peer's whole run", notInRun: true},
+	}, nil
+}
+
+// oneLine is PERF-2: a headless turn of one line.
+func oneLine(b *bench) ([]row, error) {
+	hello, err := answer("hello")
+	if err != nil {
+		return nil, err
+	}
+	s, err := serve(func(scripted.Request) scripted.Reply { return hello })
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	var best cost
+	for range b.n {
+		dir, env, err := b.home(s, "turn")
+		if err != nil {
+			return nil, err
+		}
+		c, err := spend(dir, env, b.agent, "run", "hi")
+		if err != nil {
+			return nil, err
+		}
+		best = least(best, c)
+	}
+	reqs := s.Requests()
+	return []row{
+		{id: "PERF-2", what: "one line, wall", value: ms(best.wall), unit: "ms", limit: 170.0 / 3, from: "a third of the leanest peer (170 ms)", notInRun: true},
+		{id: "PERF-2", what: "one line, CPU", value: ms(best.cpu), unit: "ms", limit: 195.0 / 3, from: "a third of the leanest peer (195 ms)", notInRun: true},
+		{id: "PERF-2", what: "one line, peak memory", value: mb(best.rss), unit: "MB", limit: 73.1 / 2, from: "half of the leanest peer (73 MB)", notInRun: true},
+		{id: "PERF-2", what: "first request", value: float64(len(reqs[0].Body)) / 1000, unit: "KB", limit: 12, from: "PERF-2"},
+		{id: "PERF-2", what: "requests a turn", value: float64(len(reqs)) / float64(b.n), unit: "", limit: 1, from: "PERF-2: no side requests"},
+	}, nil
+}
+
+// toolLoop is PERF-4: many calls in a row.
+func toolLoop(b *bench) ([]row, error) {
+	var rows []row
+	// 50 commands, as the peers were measured.
+	bash, err := b.loop(50, "turn", "bash", `{"command":"true"}`)
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows,
+		row{id: "PERF-4", what: "50 commands, CPU with children", value: bash.cost.cpu.Seconds(), unit: "s", limit: 0.779 / 3, from: "a third of the leanest peer (0.78 s)", notInRun: true},
+		row{id: "PERF-4", what: "50 commands, wall", value: bash.cost.wall.Seconds(), unit: "s", limit: 0.6, from: "target; fastest peer 2.7 s", notInRun: true},
+		row{id: "PERF-4", what: "50 commands, peak memory", value: mb(bash.cost.rss), unit: "MB", limit: 60, from: "target; leanest peer 81 MB", notInRun: true},
+	)
+	// Reads without syncs: what is left is ours.
+	one, err := b.loop(1, "never", "read", `{"file_path":"f.txt"}`)
+	if err != nil {
+		return rows, err
+	}
+	many, err := b.loop(51, "never", "read", `{"file_path":"f.txt"}`)
+	if err != nil {
+		return rows, err
+	}
+	rows = append(rows,
+		row{id: "PERF-4", what: "overhead a call, wall", value: ms(many.cost.wall-one.cost.wall) / 50, unit: "ms", limit: 3, from: "PERF-4"},
+		row{id: "PERF-4", what: "overhead a call, CPU", value: ms(many.cost.cpu-one.cost.cpu) / 50, unit: "ms", limit: 1.5, from: "PERF-4"},
+	)
+	n := 420
+	if b.quick {
+		n = 120
+	}
+	long, err := b.loop(n, "never", "read", `{"file_path":"f.txt"}`)
+	if err != nil {
+		return rows, err
+	}
+	early, late := median(long.gaps[30:70]), median(long.gaps[n-40:])
+	rows = append(rows,
+		row{id: "PERF-4", what: fmt.Sprintf("call %d against call 50, time between requests", n-20), value: float64(late) / float64(early), unit: "x", limit: 1.2, from: "PERF-4 (bytes on the wire included)"},
+		row{id: "PERF-8", what: "shared prefix, least of all requests", value: long.prefix * 100, unit: "%", limit: 100, from: "PERF-8", atLeast: true},
+	)
+	return rows, nil
+}
+
+type loopCost struct {
+	cost   cost
+	gaps   []time.Duration
+	prefix float64
+}
+
+// loop runs a turn of n calls, b.n times.
+func (b *bench) loop(n int, sync_, tool, args string) (loopCost, error) {
+	call := make([]scripted.Reply, n)
+	for i := range call {
+		r, err := scripted.Compile(scripted.OpenAIChat, scripted.Role(), scripted.Call(0, fmt.Sprint("call_", i), tool, args, 0),
+			scripted.Finish("tool_calls"), scripted.UsageStep(scripted.Usage{Prompt: 1000, Output: 10}), scripted.Done())
+		if err != nil {
+			return loopCost{}, err
+		}
+		call[i] = r
+	}
+	last, err := answer("done")
+	if err != nil {
+		return loopCost{}, err
+	}
+	var out loopCost
+	out.prefix = 1
+	runs := b.n
+	if n > 100 {
+		runs = 3
+	}
+	for range runs {
+		var mu sync.Mutex
+		var at []time.Time
+		k := 0
+		s, err := serve(func(scripted.Request) scripted.Reply {
+			mu.Lock()
+			defer mu.Unlock()
+			at = append(at, time.Now())
+			k++
+			if k <= n {
+				return call[k-1]
+			}
+			return last
+		})
+		if err != nil {
+			return out, err
+		}
+		dir, env, err := b.home(s, sync_)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "f.txt"), []byte("one line\n"), 0o600)
+		}
+		var c cost
+		if err == nil {
+			c, err = spend(dir, env, b.agent, "run", "--mode", "full", "go")
+		}
+		if err == nil && len(at) != n+1 {
+			err = errors.New("the turn ended early")
+		}
+		for _, r := range s.Requests()[min(1, len(s.Requests())):] {
+			if r.Shared.Of > 0 {
+				out.prefix = min(out.prefix, float64(r.Shared.Messages)/float64(r.Shared.Of))
+			}
+		}
+		s.Close()
+		if err != nil {
+			return out, err
+		}
+		var gaps []time.Duration
+		for i := 1; i < len(at); i++ {
+			gaps = append(gaps, at[i].Sub(at[i-1]))
+		}
+		if out.gaps == nil {
+			out.gaps = gaps
+		} else {
+			for i := range gaps {
+				out.gaps[i] = min(out.gaps[i], gaps[i])
+			}
+		}
+		out.cost = least(out.cost, c)
+	}
+	return out, nil
+}
+
+func median(d []time.Duration) time.Duration {
+	d = slices.Clone(d)
+	slices.Sort(d)
+	return d[len(d)/2]
+}
