@@ -1,0 +1,121 @@
+package tui
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"varve/internal/session"
+	"varve/internal/tui/plain"
+	"varve/internal/words"
+)
+
+// statusLine is the line at the bottom: model, mode, branch, the context bar,
+// what is used, what waits (TUI-6). What does not fit is left out from the
+// least important on.
+func statusLine(w int, l look, id Identity, s session.State) string {
+	model := s.Branch.Model
+	if model == (session.Model{}) {
+		model = id.Model
+	}
+	name := model.String()
+	if model == (session.Model{}) {
+		name = "no model"
+	}
+	if id.Script {
+		name += " (a script)"
+	}
+	mode := s.Session.Mode
+	if mode == "" {
+		mode = id.Mode
+	}
+	inkMode := inkDim
+	if mode == "full" {
+		inkMode = inkWarn
+	}
+	left := []string{l.ink(inkAccent, plain.Clean(name)), l.ink(inkMode, mode)}
+	if id.GitBranch != "" {
+		left = append(left, l.ink(inkDim, "⎇ "+plain.Clean(id.GitBranch)))
+	}
+	left = append(left, l.ink(inkDim, shortPath(id.Workspace, id.Home)))
+
+	right := []string{contextBar(l, s)}
+	if n := len(s.Branch.Queue); n > 0 {
+		right = append([]string{l.ink(inkWarn, fmt.Sprintf("%d queued", n))}, right...)
+	}
+	if c := spent(s); c != "" {
+		right = append(right, l.ink(inkDim, c))
+	}
+	for {
+		a, b := strings.Join(left, l.ink(inkDim, " · ")), strings.Join(right, l.ink(inkDim, " · "))
+		gap := w - plain.Width(a) - plain.Width(b)
+		switch {
+		case gap >= 1:
+			return a + strings.Repeat(" ", gap) + b
+		case len(left) > 2:
+			left = left[:len(left)-1]
+		case len(right) > 1:
+			right = right[:len(right)-1]
+		case len(left) > 1:
+			left = left[:1]
+		default:
+			return plain.Truncate(a+" "+b, w)
+		}
+	}
+}
+
+func shortPath(path, home string) string {
+	if home != "" && (path == home || strings.HasPrefix(path, home+string(filepath.Separator))) {
+		path = "~" + strings.TrimPrefix(path, home)
+	}
+	return plain.Clean(path)
+}
+
+// contextBar is how full the window is: a bar where its size is known, the
+// occupancy alone where it is not. Estimates are marked with ~ (CTX-6).
+func contextBar(l look, s session.State) string {
+	occ := s.Occupancy()
+	room := s.Branch.Sent.Room
+	if room.N <= 0 {
+		if occ.N == 0 {
+			return l.ink(inkDim, "new")
+		}
+		return l.ink(inkDim, words.Tokens(occ)+" tokens")
+	}
+	percent := min(occ.N*100/room.N, 999)
+	ink := inkDim
+	switch {
+	case percent >= 95:
+		ink = inkError
+	case percent >= 75:
+		ink = inkWarn
+	}
+	const cells = 8
+	full := min((percent*cells+50)/100, cells)
+	mark := ""
+	if occ.By != "provider" {
+		mark = "~"
+	}
+	return l.ink(ink, strings.Repeat("▰", full)+strings.Repeat("▱", cells-full)+fmt.Sprintf(" %s%d%%", mark, percent))
+}
+
+// spent is what the session has cost, where that is known, and the tokens
+// where it is not.
+func spent(s session.State) string {
+	cost, tokens, unknown := 0.0, 0, false
+	for _, u := range s.Session.Usage {
+		tokens += u.Sum.Input + u.Sum.Cached + u.Sum.CacheWrite + u.Sum.Output
+		if u.Sum.Cost == nil {
+			unknown = true
+		} else {
+			cost += *u.Sum.Cost
+		}
+	}
+	switch {
+	case tokens == 0:
+		return ""
+	case unknown:
+		return words.Tokens(session.Tokens{N: tokens, By: "provider"}) + " used"
+	}
+	return fmt.Sprintf("$%.3f", cost)
+}

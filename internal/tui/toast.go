@@ -1,0 +1,114 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	"varve/internal/tui/plain"
+)
+
+// A toast is a short notice on the screen. Errors stay until they are seen
+// off; the others go by themselves.
+type toast struct {
+	level string // info, success, warning, error
+	text  string
+	count int // how often it came
+	until time.Time
+}
+
+// Toasts on screen at the same time, and how long they stay (TUI-7).
+const (
+	toastsShown = 3
+	toastStays  = 6 * time.Second
+	errorStays  = 30 * time.Second
+)
+
+type toasts []toast
+
+// post adds a toast. The same one again is counted, not repeated. Where there
+// are too many, the oldest goes, errors last.
+func (t toasts) post(level, text string, now time.Time) toasts {
+	text = plain.Clean(strings.Join(strings.Fields(text), " "))
+	stays := toastStays
+	if level == "error" || level == "warning" {
+		stays = errorStays
+	}
+	out := append(toasts(nil), t...)
+	for i := range out {
+		if out[i].text == text && out[i].level == level {
+			out[i].count++
+			out[i].until = now.Add(stays)
+			return out
+		}
+	}
+	out = append(out, toast{level: level, text: text, count: 1, until: now.Add(stays)})
+	for len(out) > toastsShown {
+		drop := 0
+		for i, x := range out[:len(out)-1] {
+			if x.level != "error" {
+				drop = i
+				break
+			}
+		}
+		out = append(out[:drop], out[drop+1:]...)
+	}
+	return out
+}
+
+// at is what is still shown at a time.
+func (t toasts) at(now time.Time) toasts {
+	var out toasts
+	for _, x := range t {
+		if now.Before(x.until) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// dismiss takes the newest off.
+func (t toasts) dismiss() toasts {
+	if len(t) == 0 {
+		return t
+	}
+	return append(toasts(nil), t[:len(t)-1]...)
+}
+
+// view draws the toasts, newest last, each at most two lines of width w.
+func (t toasts) view(w int, l look) []string {
+	var out []string
+	for _, x := range t {
+		ink, mark := inkDim, "·"
+		switch x.level {
+		case "success":
+			ink, mark = inkOK, "✓"
+		case "warning":
+			ink, mark = inkWarn, "!"
+		case "error":
+			ink, mark = inkError, "✗"
+		}
+		text := x.text
+		if x.count > 1 {
+			text += " (×" + itoa(x.count) + ")"
+		}
+		lines := plain.Wrap(text, max(w-2, 8))
+		if len(lines) > 2 {
+			lines = append(lines[:1], plain.Truncate(lines[1]+" …", max(w-2, 8)))
+		}
+		for i, s := range lines {
+			lead := mark + " "
+			if i > 0 {
+				lead = "  "
+			}
+			out = append(out, l.ink(ink, lead+s))
+		}
+	}
+	return out
+}
+
+func itoa(n int) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return itoa(n/10) + string(rune('0'+n%10))
+}
