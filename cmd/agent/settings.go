@@ -13,11 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/internal/harness"
+	"varve/internal/demo"
 	"varve/internal/index"
 	"varve/internal/providers/openaichat"
 	"varve/internal/session"
 	"varve/internal/setup"
+	"varve/internal/tui"
 	"varve/internal/words"
 )
 
@@ -168,34 +169,57 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 
 func (m *machine) listModels(ctx context.Context, e *env) error {
 	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	for _, i := range m.models(ctx) {
+		name := i.Model.String()
+		if i.Model.Model == "" {
+			name = i.Model.Provider
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, i.Window, i.State)
+	}
+	return tw.Flush()
+}
+
+// models asks every provider that can be used. One that can't be has a row
+// without a model, which says why.
+func (m *machine) models(ctx context.Context) []tui.ModelInfo {
+	var out []tui.ModelInfo
+	for name, ep := range m.demo {
+		out = append(out, tui.ModelInfo{
+			Model: session.Model{Provider: name, API: openaichat.API, Model: demo.Model}, Window: fmt.Sprintf("%d tokens", ep.Window), State: "a script",
+		})
+	}
 	for _, u := range m.set.Usables() {
-		if u.API != openaichat.API {
-			fmt.Fprintf(tw, "%s\t-\t%s: not spoken by this version\n", u.Name, u.API)
+		row := tui.ModelInfo{Model: session.Model{Provider: u.Name, API: u.API}}
+		switch {
+		case u.API != openaichat.API:
+			row.State = u.API + " is not spoken by this version"
+			out = append(out, row)
+			continue
+		case u.Key == setup.KeyMissing:
+			row.State = "no key"
+			out = append(out, row)
 			continue
 		}
-		if u.Key == setup.KeyMissing {
-			fmt.Fprintf(tw, "%s\t-\tno key\n", u.Name)
-			continue
-		}
-		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-		t, err := m.resolve(ctx, session.Model{Provider: u.Name, API: u.API})
+		ask, cancel := context.WithTimeout(ctx, 3*time.Second)
+		t, err := m.resolve(ask, row.Model)
 		if err == nil {
-			infos, lerr := openaichat.Models(ctx, t.Endpoint)
+			infos, lerr := openaichat.Models(ask, t.Endpoint)
 			for _, i := range infos {
 				window := "window unknown"
 				if i.Window > 0 {
 					window = fmt.Sprintf("%d tokens (%s)", i.Window, i.WindowSource)
 				}
-				fmt.Fprintf(tw, "%s/%s\t%s\t\n", u.Name, i.ID, window)
+				out = append(out, tui.ModelInfo{Model: session.Model{Provider: u.Name, API: u.API, Model: i.ID}, Window: window, State: "ready"})
 			}
 			err = lerr
 		}
 		cancel()
 		if err != nil && u.Key != setup.KeyNotNeeded {
-			fmt.Fprintf(tw, "%s\t-\t%s\n", u.Name, words.OneLine(err.Error()))
+			row.State = words.OneLine(err.Error())
+			out = append(out, row)
 		}
 	}
-	return tw.Flush()
+	return out
 }
 
 func doctorCommand(e *env, f *flags) *cobra.Command {
@@ -295,5 +319,3 @@ func resumeCommand(e *env, f *flags) *cobra.Command {
 }
 
 var errNoTerminal = errors.New("the interface needs a terminal: use `agent run` in scripts")
-
-func isHeld(err error) bool { return errors.Is(err, harness.ErrHeld) }

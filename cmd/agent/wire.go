@@ -32,11 +32,13 @@ type flags struct {
 type machine struct {
 	folders   setup.Folders
 	set       *setup.Setup
+	load      setup.Options
 	fault     error // setup.json can't be used: defaults run
 	workspace string
 	demo      map[string]providers.Endpoint // endpoints that are not in settings
 	script    bool                          // the model is a script or a puppet (PRV-11)
 	notice    string                        // to be said once, at the start
+	goOn      bool                          // go on with the paused turn
 }
 
 func newMachine(f *flags) (*machine, error) {
@@ -66,8 +68,19 @@ func newMachine(f *flags) (*machine, error) {
 		}
 		over["permissions.mode"] = f.mode
 	}
-	m.set, m.fault = setup.Load(setup.Options{Path: folders.Setup(), State: folders.State, Flags: over})
+	m.load = setup.Options{Path: folders.Setup(), State: folders.State, Flags: over}
+	m.set, m.fault = setup.Load(m.load)
 	return m, nil
+}
+
+// reload reads the settings again, after they were changed.
+func (m *machine) reload() error {
+	set, err := setup.Load(m.load)
+	if err != nil {
+		return err
+	}
+	m.set = set
+	return nil
 }
 
 // model is the one to start with, and how it was chosen.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +42,18 @@ type Options struct {
 	Look        func(ctx context.Context) (Assembly, error)
 	Tools       tools.Config // Workspace, Blobs and callbacks are set here
 	Clock       Clock
+
+	// For tests: what touches the disk, and what does the jobs.
+	layer jsonl.Layer
+	store content.Layer
+	hands func(Runner) Runner
+}
+
+func (o Options) blobs() *content.Store {
+	if o.store != nil {
+		return content.OpenOn(o.DataDir, o.store)
+	}
+	return content.Open(o.DataDir)
 }
 
 // Local is one branch of a session, run on this machine.
@@ -54,6 +67,8 @@ type Local struct {
 	box  *tools.Box
 	stop context.CancelFunc
 	done sync.WaitGroup
+
+	chosen atomic.Pointer[session.Model] // instead of opts.Model
 }
 
 // Start returns a new session. Its file is made with the first message.
@@ -62,15 +77,15 @@ func Start(ctx context.Context, o Options) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session id: %w", err)
 	}
-	blobs := content.Open(o.DataDir)
-	return local(ctx, o, New(PathFor(o.DataDir, o.Workspace, id.String()), blobs, o.Policy, o.Clock), blobs)
+	blobs := o.blobs()
+	return local(ctx, o, newOn(o.layer, PathFor(o.DataDir, o.Workspace, id.String()), blobs, o.Policy, o.Clock), blobs)
 }
 
 // Resume opens an existing session. Nothing is written and nothing runs before
 // a person acts (LOG-14).
 func Resume(ctx context.Context, o Options, path string) (*Local, error) {
-	blobs := content.Open(o.DataDir)
-	s, err := Open(path, blobs, o.Policy, o.Clock)
+	blobs := o.blobs()
+	s, err := openOn(o.layer, path, blobs, o.Policy, o.Clock)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +118,13 @@ func local(ctx context.Context, o Options, s *Session, blobs *content.Store) (*L
 		speaker: &Speaker{sess: s, resolve: o.Resolve, pulses: l.loop.pulses, clock: o.Clock, key: sessionName(s.Path())},
 	}
 	l.loop.run = hands.Run
+	if o.hands != nil {
+		l.loop.run = o.hands(hands.Run)
+	}
 
 	ctx, l.stop = context.WithCancel(ctx)
 	l.done.Go(func() { l.loop.Run(ctx) })
+	l.done.Go(func() { l.watch(ctx) })
 	return l, nil
 }
 
@@ -148,31 +167,6 @@ func (l *Local) Paused() bool {
 	return drive.Paused(s, s.Branch.Turn != nil && s.Branch.Turn.Run == l.run || l.Busy())
 }
 
-// An Update is what is new behind a place in the log.
-type Update = drive.Update
-
-// maxUpdate is how many entries one update holds at the most.
-const maxUpdate = 2000
-
-// Follow returns what came after an event and a version of the pulses, and
-// waits for it where there is nothing. A slow reader reads more at once; it
-// misses no entry.
-func (l *Local) Follow(ctx context.Context, after session.Seq, version uint64) (Update, error) {
-	for {
-		pulses, v := l.loop.pulses.Read()
-		entries, err := l.Session.Entries(after, maxUpdate)
-		if err != nil || len(entries) > 0 || v > version {
-			return Update{Entries: entries, State: l.State(), Pulses: pulses, Version: v, Fault: l.Fault(), Ours: l.Ours()}, err
-		}
-		select {
-		case <-l.Session.Moved(after):
-		case <-l.loop.pulses.Moved(version):
-		case <-ctx.Done():
-			return Update{}, ctx.Err()
-		}
-	}
-}
-
 // opening is what this run records before its first act.
 func (l *Local) opening(ctx context.Context, s session.State) ([]session.Fact, error) {
 	o := l.opts
@@ -189,6 +183,9 @@ func (l *Local) opening(ctx context.Context, s session.State) ([]session.Fact, e
 		out = append(out, session.Fact{Event: conf})
 	}
 	model := s.Branch.Model
+	if m := l.chosen.Load(); m != nil {
+		o.Model = *m
+	}
 	if model == (session.Model{}) || o.ModelBy == "flag" && o.Model != model {
 		model = o.Model
 		by := o.ModelBy
@@ -261,4 +258,45 @@ func (l *Local) jobEnded(e tools.JobEnded) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = l.loop.Submit(ctx, drive.JobEnded{Job: e.ID, Exit: e.Exit, Why: e.Why})
+}
+
+// Choose is the model of a session that has chosen none yet.
+func (l *Local) Choose(m session.Model) {
+	l.chosen.Store(&m)
+}
+
+// Rule is the narrow rule that "always" would keep for an open call.
+func (l *Local) Rule(ctx context.Context, call session.ItemID) (string, bool) {
+	h := &Hands{sess: l.Session}
+	c, err := h.call(call)
+	if err != nil {
+		return "", false
+	}
+	p := l.box.Plan(ctx, c, known{l.Session, l.State()})
+	if p.Refused != nil {
+		return "", false
+	}
+	return Narrow(p, l.opts.Workspace)
+}
+
+// Shell runs a command of the user's own and records it, output and all.
+func (l *Local) Shell(ctx context.Context, command string) error {
+	args, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		return err
+	}
+	began := l.opts.Clock.Now()
+	job := "shell:" + command
+	l.loop.pulses.put(Pulse{Job: job, Kind: "shell", Name: command, Began: began, Last: began})
+	defer l.loop.pulses.drop(job)
+	r := l.box.Run(ctx, tools.Call{ID: "shell", Name: "bash", Args: args}, known{l.Session, l.State()}, func(newest []byte) {
+		l.loop.pulses.put(Pulse{Job: job, Kind: "shell", Name: command, Began: began, Text: newest, Last: l.opts.Clock.Now()})
+	})
+	ran := drive.Ran{Command: []byte(command), Output: r.Text, DurationMS: r.DurationMS}
+	if r.Exit != nil {
+		ran.Exit = *r.Exit
+	} else if r.IsError {
+		ran.Exit = -1
+	}
+	return l.Submit(context.WithoutCancel(ctx), ran)
 }

@@ -23,6 +23,7 @@ type Session struct {
 
 	mu     sync.RWMutex
 	file   *jsonl.File // nil until the first event
+	others uint64      // lines read that this process did not write itself
 	fold   *session.Fold
 	lines  []jsonl.Line // by seq, without gaps unless it is an export
 	moved  chan struct{}
@@ -35,15 +36,24 @@ var ErrFormat = errors.New("this session was written by a newer version of the p
 // New returns a session that has no file yet: it is made with the first
 // event, at path.
 func New(path string, blobs *content.Store, policy jsonl.Policy, clock Clock) *Session {
+	return newOn(nil, path, blobs, policy, clock)
+}
+
+// newOn is New on another layer; nil is the disk.
+func newOn(layer jsonl.Layer, path string, blobs *content.Store, policy jsonl.Policy, clock Clock) *Session {
 	s := &Session{path: path, blobs: blobs, clock: clock, fold: session.NewFold(), moved: make(chan struct{})}
-	s.opts = jsonl.Options{Policy: policy, Visit: s.visit, Repaired: s.repaired}
+	s.opts = jsonl.Options{Policy: policy, Layer: layer, Visit: s.visit, Repaired: s.repaired}
 	return s
 }
 
 // Open opens an existing session and folds it. It writes nothing and starts
 // nothing (LOG-14). Damage is kept in [Session.Damage]; the rest still loads.
 func Open(path string, blobs *content.Store, policy jsonl.Policy, clock Clock) (*Session, error) {
-	s := New(path, blobs, policy, clock)
+	return openOn(nil, path, blobs, policy, clock)
+}
+
+func openOn(layer jsonl.Layer, path string, blobs *content.Store, policy jsonl.Policy, clock Clock) (*Session, error) {
+	s := newOn(layer, path, blobs, policy, clock)
 	f, err := jsonl.Open(path, s.opts)
 	if err != nil {
 		return nil, err
@@ -56,8 +66,11 @@ func Open(path string, blobs *content.Store, policy jsonl.Policy, clock Clock) (
 	return s, nil
 }
 
-// CatchUp reads what other processes appended.
+// CatchUp reads what other processes appended. It waits for an append of this
+// process that is under way: lines are folded in the order of the file.
 func (s *Session) CatchUp() error {
+	s.writes.Lock()
+	defer s.writes.Unlock()
 	if f := s.opened(); f != nil {
 		if err := f.CatchUp(s.visit); err != nil {
 			return err
@@ -106,7 +119,16 @@ func (s *Session) visit(l jsonl.Line, raw []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.others++
 	return s.apply(l, e)
+}
+
+// foreign counts the lines that other processes have written, so far as they
+// are known here.
+func (s *Session) foreign() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.others
 }
 
 // apply folds an entry and wakes who waits for one. The caller holds mu.
@@ -329,4 +351,23 @@ func (s *Session) StateAt(branch string, at session.Seq) (session.State, error) 
 		after = entries[len(entries)-1].Seq
 	}
 	return f.State(branch), nil
+}
+
+// Before returns at most n entries before an event, oldest first.
+func (s *Session) Before(q session.Seq, n int) ([]session.Entry, error) {
+	s.mu.RLock()
+	i := 0
+	if q > 0 {
+		i = s.after(q - 1)
+	}
+	from := max(i-n, 0)
+	after := session.Seq(0)
+	if from > 0 {
+		after = session.Seq(s.lines[from-1].Seq)
+	}
+	s.mu.RUnlock()
+	if i == from {
+		return nil, nil
+	}
+	return s.Entries(after, i-from)
 }

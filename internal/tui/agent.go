@@ -48,6 +48,15 @@ type Agent interface {
 	Switch(ctx context.Context, id string) (Identity, error)
 	// Models lists what can be chosen.
 	Models(ctx context.Context) ([]ModelInfo, error)
+	// UseModel makes a model the user's choice for new sessions, and the first
+	// model of this one where it has none.
+	UseModel(ctx context.Context, m session.Model) (Identity, error)
+	// Offers lists what a first run can do: a key for a provider, a server that
+	// was found on this machine, the demo.
+	Offers(ctx context.Context) ([]Offer, error)
+	// Take takes an offer up. Identity.Setup stays true where a model is still
+	// to be chosen.
+	Take(ctx context.Context, id, secret string) (Identity, error)
 	// Rule is the narrow rule that "always" would keep for a call, "" where
 	// there is none.
 	Rule(ctx context.Context, call session.ItemID) (string, error)
@@ -76,6 +85,7 @@ type Identity struct {
 	Script    bool          // the model is a script or a puppet: said on screen (PRV-11)
 	Program   string
 	Notice    string // to be said once, at the start
+	Draft     string // to be put into the composer, once
 	Setup     bool   // there is no model yet: the set-up screen opens (CLI-3)
 }
 
@@ -85,6 +95,12 @@ type SessionInfo struct {
 	Here                                   bool // of this workspace
 	Open                                   bool // its last turn has no end
 	Damage                                 string
+}
+
+// An Offer is a way to begin.
+type Offer struct {
+	ID, Title, Detail string
+	NeedsKey          bool
 }
 
 // ModelInfo is a row of the model picker.

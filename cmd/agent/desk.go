@@ -1,0 +1,395 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"varve/internal/harness"
+	"varve/internal/harness/drive"
+	"varve/internal/index"
+	"varve/internal/jsonl"
+	"varve/internal/session"
+	"varve/internal/setup"
+	"varve/internal/tui"
+	"varve/internal/words"
+)
+
+// A desk is this machine as the interface sees it: a session that is opened
+// while the first frame is already on the screen (TUI-1).
+type desk struct {
+	m     *machine
+	ctx   context.Context
+	opts  harness.Options
+	ident tui.Identity
+
+	mu    sync.Mutex
+	path  string // of the session to open, "" for a new one
+	open  chan struct{}
+	local *harness.Local
+	err   error
+}
+
+var _ tui.Agent = (*desk)(nil)
+
+// newDesk begins to open a session and returns at once.
+func newDesk(ctx context.Context, m *machine, o harness.Options, path string) *desk {
+	home, _ := os.UserHomeDir()
+	d := &desk{m: m, ctx: ctx, opts: o, path: path}
+	d.ident = tui.Identity{
+		Workspace: m.workspace, Home: home, GitBranch: gitBranch(m.workspace), Model: o.Model, Mode: m.set.Permissions.Mode,
+		Script: m.script, Program: programName(), Notice: m.notice, Setup: o.Model == (session.Model{}) && path == "",
+	}
+	if path != "" {
+		d.ident.Session = strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	}
+	d.start(path)
+	return d
+}
+
+func (d *desk) start(path string) {
+	open := make(chan struct{})
+	d.open, d.path = open, path
+	go func() {
+		defer close(open)
+		var l *harness.Local
+		var err error
+		if path == "" {
+			l, err = harness.Start(d.ctx, d.opts)
+		} else {
+			l, err = harness.Resume(d.ctx, d.opts, path)
+		}
+		d.mu.Lock()
+		d.local, d.err = l, err
+		d.mu.Unlock()
+	}()
+}
+
+// at waits until the session is open.
+func (d *desk) at(ctx context.Context) (*harness.Local, error) {
+	d.mu.Lock()
+	open := d.open
+	d.mu.Unlock()
+	select {
+	case <-open:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.local, d.err
+}
+
+// Close closes the session that is open.
+func (d *desk) Close() error {
+	l, err := d.at(context.Background())
+	if err != nil || l == nil {
+		return err
+	}
+	return l.Close()
+}
+
+func (d *desk) Tail(ctx context.Context, n int) ([]session.Entry, error) {
+	d.mu.Lock()
+	path := d.path
+	d.mu.Unlock()
+	if path == "" {
+		return nil, nil
+	}
+	f, err := jsonl.Open(path, jsonl.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raws, err := f.Tail(n, 4<<20)
+	if err != nil {
+		return nil, err
+	}
+	var out []session.Entry
+	for _, r := range raws {
+		// What can't be read here is damage, and is told when the session is
+		// open.
+		if e, err := session.Decode(bytes.Clone(r.Bytes)); err == nil {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+func (d *desk) Before(ctx context.Context, q session.Seq, n int) ([]session.Entry, error) {
+	l, err := d.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.Session.Before(q, n)
+}
+
+func (d *desk) Follow(ctx context.Context, after session.Seq, version uint64) (drive.Update, error) {
+	l, err := d.at(ctx)
+	if err != nil {
+		return drive.Update{}, err
+	}
+	u, err := l.Follow(ctx, after, version)
+	if damage := l.Session.Damage(); err == nil && u.Fault == nil && len(damage) > 0 {
+		u.Fault = fmt.Errorf("line %d of this session can't be read: it is shown read-only; `agent session verify %s` says more", damage[0].Line, l.ID())
+	}
+	return u, err
+}
+
+func (d *desk) Submit(ctx context.Context, cmd drive.Command) error {
+	l, err := d.at(ctx)
+	if err != nil {
+		return err
+	}
+	return l.Submit(ctx, cmd)
+}
+
+func (d *desk) Body(ctx context.Context, q session.Seq, b int) ([]byte, error) {
+	l, err := d.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.Session.Load(q, b)
+}
+
+func (d *desk) Shell(ctx context.Context, command string) error {
+	l, err := d.at(ctx)
+	if err != nil {
+		return err
+	}
+	return l.Shell(ctx, command)
+}
+
+// maxFiles is how many paths completion looks at.
+const maxFiles = 20_000
+
+// Files asks git, so that ignored files are left out; elsewhere it walks.
+// Repository settings can't make git run anything (SEC-4).
+func (d *desk) Files(ctx context.Context) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	cmd.Dir = d.m.workspace
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+	if b, err := cmd.Output(); err == nil {
+		files := strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+		return files[:min(len(files), maxFiles)], nil
+	}
+	var out []string
+	err := filepath.WalkDir(d.m.workspace, func(path string, e os.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return nil // a folder that can't be read has no names to offer
+		case len(out) >= maxFiles:
+			return filepath.SkipAll
+		case e.IsDir() && path != d.m.workspace && (strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
+			return filepath.SkipDir
+		case !e.IsDir():
+			if rel, err := filepath.Rel(d.m.workspace, path); err == nil {
+				out = append(out, rel)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (d *desk) Sessions(ctx context.Context) ([]tui.SessionInfo, error) {
+	all, err := index.List(d.m.folders.Data)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	out := make([]tui.SessionInfo, len(all))
+	for i, s := range all {
+		out[i] = tui.SessionInfo{
+			ID: s.ID, Title: s.Title, Workspace: s.Workspace, Model: s.Model, Age: ago(s.Changed, now), Size: words.Bytes(s.Size),
+			Here: s.Workspace == session.PathKey(d.m.workspace), Open: s.Open, Damage: s.Damage,
+		}
+	}
+	return out, nil
+}
+
+func (d *desk) Switch(ctx context.Context, id string) (tui.Identity, error) {
+	path := ""
+	if id != "" {
+		var err error
+		if path, err = index.Find(d.m.folders.Data, id); err != nil {
+			return tui.Identity{}, err
+		}
+	}
+	if err := d.Close(); err != nil {
+		return tui.Identity{}, err
+	}
+	d.mu.Lock()
+	d.start(path)
+	d.ident.Session = id
+	d.ident.Notice = ""
+	d.mu.Unlock()
+	_, err := d.at(ctx)
+	return d.Identity(), err
+}
+
+func (d *desk) Models(ctx context.Context) ([]tui.ModelInfo, error) {
+	return d.m.models(ctx), nil
+}
+
+func (d *desk) Rule(ctx context.Context, call session.ItemID) (string, error) {
+	l, err := d.at(ctx)
+	if err != nil {
+		return "", err
+	}
+	rule, _ := l.Rule(ctx, call)
+	return rule, nil
+}
+
+func (d *desk) Allow(_ context.Context, rule string) error {
+	return setup.Edit(d.m.set.Path, func(dr *setup.Draft) error {
+		at := setup.Path{"permissions", "allow"}
+		var list []string
+		if v := dr.Get(at); v != nil {
+			if err := json.Unmarshal(v, &list); err != nil {
+				return fmt.Errorf("permissions.allow: %w", err)
+			}
+		}
+		for _, r := range list {
+			if r == rule {
+				return nil
+			}
+		}
+		return dr.Set(at, append(list, rule))
+	})
+}
+
+// historyLines is how many lines the composer remembers.
+const historyLines = 1000
+
+func (d *desk) historyPath() string { return filepath.Join(d.m.folders.State, "history.jsonl") }
+
+func (d *desk) Remember(_ context.Context, line string) error {
+	if err := setup.Private(d.m.folders.State); err != nil {
+		return err
+	}
+	b, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(d.historyPath(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+func (d *desk) History(context.Context) ([]string, error) {
+	f, err := os.Open(d.historyPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []string
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 4<<20)
+	for sc.Scan() {
+		var s string
+		if json.Unmarshal(sc.Bytes(), &s) == nil {
+			out = append(out, s)
+		}
+	}
+	return out[max(len(out)-historyLines, 0):], sc.Err()
+}
+
+func (d *desk) Context(ctx context.Context) (string, error) {
+	l, err := d.at(ctx)
+	if err != nil {
+		return "", err
+	}
+	return contextText(ctx, d.m, l)
+}
+
+func (d *desk) Editor() []string {
+	for _, v := range []string{"VISUAL", "EDITOR"} {
+		if f := strings.Fields(os.Getenv(v)); len(f) > 0 {
+			return f
+		}
+	}
+	return nil
+}
+
+func (d *desk) Identity() tui.Identity {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ident
+}
+
+// gitBranch reads the branch's name from .git, without running git.
+func gitBranch(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		b, err := os.ReadFile(filepath.Join(dir, ".git", "HEAD"))
+		if err == nil {
+			s := strings.TrimSpace(string(b))
+			if name, ok := strings.CutPrefix(s, "ref: refs/heads/"); ok {
+				return name
+			}
+			return s[:min(len(s), 8)]
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// contextText says what fills the window, by layer.
+func contextText(ctx context.Context, m *machine, l *harness.Local) (string, error) {
+	s := l.State()
+	size := map[session.ItemKind]int{}
+	count := map[session.ItemKind]int{}
+	for it := range s.Branch.View.All {
+		size[it.Kind] += it.Tokens.N
+		count[it.Kind]++
+	}
+	occ := s.Occupancy()
+	capacity := session.Capacity{Source: "none"}
+	if t, err := m.resolve(ctx, s.Branch.Model); err == nil {
+		capacity = t.Window
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, next request: %s tokens", s.Branch.Model, words.Tokens(occ))
+	if capacity.N > 0 {
+		fmt.Fprintf(&b, " of %d (%s), %d %%\n", capacity.N, capacity.Source, occ.N*100/capacity.N)
+	} else {
+		b.WriteString("; the window is unknown until the provider reports one\n")
+	}
+	row := func(name string, n, tokens int) {
+		bar := ""
+		if total := s.Branch.Occupied(); total > 0 {
+			bar = strings.Repeat("█", min(tokens*30/total, 30))
+		}
+		fmt.Fprintf(&b, "%-22s %5d  ~%-8d %s\n", name, n, tokens, bar)
+	}
+	b.WriteString("\nlayer                  count  tokens\n")
+	row("tools", 1, s.Branch.Tools.Tokens.N)
+	for _, k := range []session.ItemKind{
+		session.InstructionItem, session.CheckpointItem, session.UserItem, session.ShellItem, session.AssistantItem, session.ReasoningItem,
+		session.CallItem, session.ResultItem, session.PlanKind,
+	} {
+		if count[k] > 0 {
+			row(string(k), count[k], size[k])
+		}
+	}
+	b.WriteString("\nlayers are our estimates; the total is the provider's where it has no ~\n")
+	return b.String(), nil
+}

@@ -1,0 +1,227 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"varve/internal/session"
+	"varve/internal/tui/paint"
+	"varve/internal/tui/plain"
+)
+
+// chat is the conversation: the transcript, a question where one waits, what
+// is queued, and the composer.
+type chat struct {
+	tr       *transcript
+	comp     *Composer
+	question *approval
+	asking   bool          // older entries are on their way
+	asked    map[want]bool // content that is on its way or was given
+	loading  session.Seq   // the question whose text is on its way
+	focused  bool
+	hint     string // one line above the composer, until the next key
+	planOpen bool
+	fullOnce bool // the full mode was confirmed
+	composer int  // the first line of the composer in the last frame
+}
+
+func newChat(l look, comp *Composer) *chat {
+	return &chat{tr: newTranscript(l), comp: comp, asked: map[want]bool{}, focused: true}
+}
+
+// newWants lists content that visible rows need and nobody asked for yet.
+func (c *chat) newWants() []want {
+	var out []want
+	for _, w := range c.tr.wants() {
+		if !c.asked[w] {
+			c.asked[w] = true
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// questions keeps the question that is shown in step with those that wait.
+func (c *chat) questions(r *Root) tea.Cmd {
+	open := waiting(r.state)
+	if len(open) == 0 {
+		c.question, c.loading = nil, 0
+		return nil
+	}
+	first := open[0]
+	if c.question != nil && c.question.question == first.Question || c.loading == first.Question {
+		return nil
+	}
+	c.question = &approval{question: first.Question, call: first.ID, name: first.Name, what: "call"}
+	c.loading = first.Question
+	epoch := r.epoch
+	var cmds []tea.Cmd
+	if !c.focused {
+		cmds = append(cmds, paint.Notify("Varve needs an answer"), paint.Bell())
+	}
+	return tea.Batch(append(cmds, func() tea.Msg {
+		b, err := r.agent.Body(r.ctx, first.Question, 0)
+		rule := ""
+		if err == nil {
+			rule, err = r.agent.Rule(r.ctx, first.ID)
+		}
+		return questionMsg{epoch, first.Question, "", b, rule, err}
+	})...)
+}
+
+// ask shows a question whose text has come.
+func (c *chat) ask(m questionMsg) {
+	q := c.question
+	if q == nil || q.question != m.question {
+		return
+	}
+	if m.err != nil {
+		// What can't be shown can't be allowed; it can be refused.
+		q.shown = "This can't be shown, so it can only be refused: " + m.err.Error()
+		return
+	}
+	q.shown, q.rule, q.ready = string(m.shown), m.rule, true
+	switch {
+	case q.name == "bash":
+		q.what = "command"
+	case q.name == "edit" || q.name == "multiedit" || q.name == "write":
+		q.what = "diff"
+	}
+}
+
+func (c *chat) paste(text string) tea.Cmd {
+	c.hint = ""
+	if c.question != nil && c.question.saying {
+		c.question.words = append(c.question.words, []rune(plain.Clean(text))...)
+		return nil
+	}
+	return c.comp.Paste(text)
+}
+
+func (c *chat) click(x, y int) {
+	if y < c.tr.height {
+		c.tr.click(y)
+	}
+}
+
+// working reports whether a turn runs.
+func working(s session.State) bool { return s.Branch.Turn != nil }
+
+// paused reports whether the open turn is nobody's.
+func (r *Root) paused() bool {
+	t := r.state.Branch.Turn
+	return t != nil && !r.busy && (!r.ours || t.Run != r.state.Branch.Run)
+}
+
+// view draws the conversation into the frame, and says where the cursor is.
+func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
+	w, h := r.frame.W, r.frame.H
+	l := r.look()
+	status := statusLine(w, l, r.id, r.state)
+	var below []string
+	x, y = -1, -1
+	if c.question != nil {
+		more := max(len(waiting(r.state))-1, 0)
+		below = c.question.view(w, max(h*3/5, 5), l, more)
+	} else {
+		popup := c.comp.Popup(w, max(h/3, 3), r.frame.Theme)
+		comp, cx, cy := c.comp.View(w, max(h/3, 3), r.frame.Theme)
+		x, y, cursor = cx, cy+len(popup), true
+		below = append(popup, comp...)
+	}
+	above := c.notices(r, w, l)
+	room := max(h-1-len(below)-len(above), 0)
+	if room < 2 && len(above) > 0 {
+		above = above[:max(len(above)-(2-room), 0)]
+		room = max(h-1-len(below)-len(above), 0)
+	}
+	var tr []string
+	if c.tr.count() == 0 && c.tr.last == 0 {
+		tr = welcome(w, room, l, r)
+	} else {
+		tr = c.tr.view(w, room)
+	}
+	c.tr.height = room
+	lines = append(lines, tr...)
+	lines = append(lines, above...)
+	c.composer = len(lines)
+	y += len(lines)
+	lines = append(lines, below...)
+	if len(lines) > h-1 {
+		lines = lines[len(lines)-(h-1):]
+	}
+	return append(lines, status), x, y, cursor
+}
+
+// notices stand between the conversation and the composer: the fault of the
+// log, a paused turn, the plan, what is queued, toasts, a hint.
+func (c *chat) notices(r *Root, w int, l look) []string {
+	var out []string
+	if !c.tr.following() {
+		out = append(out, l.ink(inkDim, plain.Truncate("↓ there is more below (End)", w)))
+	}
+	if c.planOpen || working(r.state) {
+		out = append(out, c.tr.plan(w, l, c.planOpen)...)
+	}
+	if r.fault != "" {
+		for _, s := range plain.Wrap(plain.Clean("✗ "+r.fault), w) {
+			out = append(out, l.ink(inkError, s))
+		}
+	}
+	switch {
+	case r.busy:
+		out = append(out, l.ink(inkWarn, plain.Truncate("Another window works on this session: it is followed here.", w)))
+	case r.paused():
+		out = append(out, l.ink(inkWarn, plain.Truncate("A turn was left open. Enter goes on with it; a message does too; Esc ends it.", w)))
+	}
+	for _, q := range r.state.Branch.Queue {
+		mark := "queued: "
+		switch {
+		case q.Held:
+			mark = "held: "
+		case q.Kind == "steer":
+			mark = "for this turn: "
+		}
+		out = append(out, l.ink(inkDim, plain.Truncate("▸ "+mark+strings.Join(strings.Fields(c.tr.queued(q.ID)), " "), w)))
+	}
+	if n := len(r.state.Branch.Queue); n > 0 && w >= 40 {
+		out = append(out, l.ink(inkDim, plain.Truncate("  Alt+Up edits the last one", w)))
+	}
+	out = append(out, r.toasts.view(w, l)...)
+	if c.hint != "" {
+		out = append(out, l.ink(inkDim, plain.Truncate(c.hint, w)))
+	}
+	return out
+}
+
+// welcome is what an empty session shows.
+func welcome(w, h int, l look, r *Root) []string {
+	text := []string{
+		l.ink(inkAccent, "Varve") + l.ink(inkDim, "  "+r.id.Program),
+		"",
+		"Say what you want done in " + shortPath(r.id.Workspace, r.id.Home) + ".",
+		l.ink(inkDim, "? help   / commands   @ files   ! shell   Ctrl+P everything"),
+	}
+	if r.id.Script {
+		text = append(text, "", l.ink(inkWarn, "The model here is a script, not a model; the tools and files are real."))
+	}
+	if h < len(text)+1 {
+		text = text[:max(min(h-1, 3), 0)]
+	}
+	out := make([]string, 0, h)
+	for range max((h-len(text))/2, 0) {
+		out = append(out, "")
+	}
+	for _, s := range text {
+		for _, line := range plain.Wrap(s, max(w-2, 8)) {
+			if len(out) < h {
+				out = append(out, " "+line)
+			}
+		}
+	}
+	for len(out) < h {
+		out = append(out, "")
+	}
+	return out
+}

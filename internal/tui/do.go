@@ -1,0 +1,507 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"varve/internal/harness/drive"
+	"varve/internal/session"
+	"varve/internal/tui/paint"
+)
+
+// What keys and commands do in the conversation.
+
+// key takes a key that no overlay wanted. The order: a question, then the
+// composer, then the conversation.
+func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
+	c := r.chat
+	at := InChat
+	if working(r.state) {
+		at |= WhenWorking
+	}
+	again, wait := r.twice.Press(k, r.frame.Keys)
+	at |= again
+	if again == 0 {
+		c.hint = ""
+	}
+	if c.question != nil {
+		return tea.Batch(wait, r.answerKey(k, at))
+	}
+	act, cmd := c.comp.Key(k, r.frame.Keys, at, false)
+	return tea.Batch(wait, cmd, r.do(act, at))
+}
+
+// answerKey is a key while a question waits. Esc stops the turn, and Ctrl+C
+// twice still quits.
+func (r *Root) answerKey(k tea.KeyPressMsg, at Where) tea.Cmd {
+	q := r.chat.question
+	if !q.saying {
+		switch act, _ := r.frame.Keys.Action(k, at|WhenEmpty); act {
+		case ActInterrupt, ActQuit, ActClear, ActSuspend, ActRedraw, ActExpand, ActHelp:
+			if act != ActHelp || k.String() == "f1" {
+				return r.do(act, at)
+			}
+		}
+	}
+	m, ok := q.key(k, max(r.frame.H/3, 3))
+	if !ok {
+		return nil
+	}
+	cmd := r.submit(m.Answer)
+	if m.keep {
+		keep := func() tea.Msg {
+			if err := r.agent.Allow(r.ctx, m.Rule); err != nil {
+				return saidMsg{"error", "The rule can't be kept in the settings, so it holds for this session: " + err.Error()}
+			}
+			return saidMsg{"success", "Allowed from now on: " + m.Rule}
+		}
+		return tea.Batch(cmd, keep)
+	}
+	return cmd
+}
+
+// do carries out an action.
+func (r *Root) do(act Action, at Where) tea.Cmd {
+	c := r.chat
+	switch act {
+	case ActSend:
+		return r.send(false)
+	case ActSteer:
+		return r.send(true)
+	case ActInterrupt:
+		return r.interrupt()
+	case ActMessageActions:
+		c.hint = "Acting on a message (copy, revert, fork) is not there yet."
+	case ActClear:
+		return r.cleared()
+	case ActQuit, ActQuitEmpty:
+		return r.quit(act == ActQuit)
+	case ActEditQueued:
+		return r.editQueued()
+	case ActMode:
+		return r.nextMode()
+	case ActModels:
+		return r.models()
+	case ActReasoning:
+		return r.reasoning()
+	case ActSessions:
+		return r.sessions()
+	case ActPalette:
+		r.open(NewPalette(r.frame.Keys, c.comp.Commands))
+	case ActHelp:
+		r.open(NewHelp(c.comp.Commands))
+	case ActEditor:
+		text, _ := c.comp.Value()
+		return r.edit(text)
+	case ActPlan:
+		c.planOpen = !c.planOpen
+	case ActExpand:
+		c.tr.unfold()
+	case ActRedraw:
+		return paint.Redraw()
+	case ActSuspend:
+		return tea.Suspend
+	case ActScrollUp:
+		c.tr.page(-1)
+	case ActScrollDown:
+		c.tr.page(1)
+	case ActScrollLineUp:
+		c.tr.scroll(-1)
+	case ActScrollLineDn:
+		c.tr.scroll(1)
+	case ActScrollTop:
+		c.tr.home()
+	case ActScrollBottom:
+		c.tr.end()
+	case ActSettings:
+		c.hint = "Settings are not there yet: `agent config edit` opens setup.json."
+	}
+	return nil
+}
+
+// send hands over what was written. Enter on nothing goes on with a turn that
+// was left open, or sends what is held.
+func (r *Root) send(steer bool) tea.Cmd {
+	c := r.chat
+	text, kind := c.comp.Value()
+	var cmd tea.Cmd
+	switch kind {
+	case Nothing:
+		if r.paused() {
+			return r.submit(drive.Resume{})
+		}
+		if !working(r.state) {
+			for _, q := range r.state.Branch.Queue {
+				if q.Held {
+					return r.submit(drive.SendHeld{Entry: q.ID})
+				}
+			}
+		}
+		return nil
+	case SlashKind:
+		cmd, args, err := c.comp.Commands.Parse(text)
+		var later *LaterCommand
+		switch {
+		case errors.As(err, &later):
+			c.comp.Sent()
+			r.say("info", later.Error())
+			return nil
+		case err != nil:
+			r.say("error", err.Error())
+			return nil
+		}
+		return tea.Batch(r.remember(c.comp.Sent()), r.command(cmd.Name, args))
+	case ShellKind:
+		cmd = func() tea.Msg {
+			if err := r.agent.Shell(r.ctx, text); err != nil {
+				return failedMsg{err}
+			}
+			return nil
+		}
+	default:
+		if r.id.Setup {
+			return r.offers()
+		}
+		cmd = r.submit(drive.Say{Text: []byte(text), Steer: steer && working(r.state)})
+	}
+	c.tr.end()
+	return tea.Batch(cmd, r.remember(c.comp.Sent()))
+}
+
+func (r *Root) remember(line string) tea.Cmd {
+	if line == "" {
+		return nil
+	}
+	return func() tea.Msg {
+		if err := r.agent.Remember(r.ctx, line); err != nil {
+			return saidMsg{"warning", "The history can't be saved: " + err.Error()}
+		}
+		return nil
+	}
+}
+
+// interrupt stops the turn; where none runs it goes back to the end, or sees a
+// notice off.
+func (r *Root) interrupt() tea.Cmd {
+	switch {
+	case working(r.state) && !r.busy:
+		return r.submit(drive.Cancel{By: "user"})
+	case !r.chat.tr.following():
+		r.chat.tr.end()
+	case len(r.toasts) > 0:
+		r.toasts = r.toasts.dismiss()
+	}
+	return nil
+}
+
+// cleared is Ctrl+C once: what was written is in the history now.
+func (r *Root) cleared() tea.Cmd {
+	r.chat.hint = "Ctrl+C again quits; what was written is in the history (Up)."
+	return nil
+}
+
+// quit leaves. A turn that runs is asked about first.
+func (r *Root) quit(bool) tea.Cmd {
+	if working(r.state) && r.ours && !r.paused() {
+		r.open(NewConfirm("Quit", "A turn is running. Quitting interrupts it; the session is kept, and can be resumed.",
+			Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and quit", Key: "y", Msg: quitMsg{}}))
+		return nil
+	}
+	return tea.Quit
+}
+
+type quitMsg struct{}
+
+// editQueued takes the newest entry that waits back into the composer.
+func (r *Root) editQueued() tea.Cmd {
+	q := r.state.Branch.Queue
+	if len(q) == 0 {
+		return nil
+	}
+	last := q[len(q)-1]
+	if !r.chat.comp.Empty() {
+		r.chat.hint = "Send or clear what is written first."
+		return nil
+	}
+	r.chat.comp.SetText(r.chat.tr.queued(last.ID))
+	return r.submit(drive.RemoveQueued{Entry: last.ID})
+}
+
+// nextMode goes on to the next permission mode; full is asked about once.
+func (r *Root) nextMode() tea.Cmd {
+	mode := r.state.Session.Mode
+	if mode == "" {
+		mode = r.id.Mode
+	}
+	next := map[string]string{"ask": "edit", "edit": "full", "full": "ask"}[mode]
+	if next == "" {
+		next = "ask"
+	}
+	if next != "full" || r.chat.fullOnce {
+		return r.submit(drive.SetMode{Mode: next})
+	}
+	r.open(NewConfirm("Full permission", "In this mode commands and edits run without asking, outside the workspace apart. Go on?",
+		Choice{Label: "No, ask mode", Key: "n", Msg: modeMsg{"ask"}}, Choice{Label: "Yes, for this session", Key: "y", Msg: modeMsg{next}}))
+	return nil
+}
+
+type modeMsg struct{ mode string }
+
+func (r *Root) models() tea.Cmd {
+	r.open(waitingPicker(modelsPicker, "Models", "type to filter", func(row PickRow) tea.Msg { return modelMsg{row.Value.(ModelInfo)} }))
+	return func() tea.Msg {
+		rows, err := r.agent.Models(r.ctx)
+		return modelsMsg{rows, err}
+	}
+}
+
+type modelMsg struct{ ModelInfo }
+
+func (r *Root) reasoning() tea.Cmd {
+	var rows []PickRow
+	for _, s := range []string{"default", "none", "minimal", "low", "medium", "high", "xhigh", "max"} {
+		rows = append(rows, PickRow{Title: s, Value: s})
+	}
+	r.open(NewPicker("How much the model thinks", rows, func(row PickRow) tea.Msg { return reasonMsg{row.Title} }))
+	return nil
+}
+
+type reasonMsg struct{ level string }
+
+func (r *Root) sessions() tea.Cmd {
+	r.open(waitingPicker(sessionsPicker, "Sessions", "type to filter", func(row PickRow) tea.Msg { return openMsg{row.Value.(SessionInfo).ID} }))
+	return func() tea.Msg {
+		rows, err := r.agent.Sessions(r.ctx)
+		return sessionsMsg{rows, err}
+	}
+}
+
+type openMsg struct{ id string }
+
+// command carries out a command of the table.
+func (r *Root) command(name, args string) tea.Cmd {
+	c := r.chat
+	switch name {
+	case "help":
+		return r.do(ActHelp, InChat)
+	case "new":
+		return r.switchTo("")
+	case "resume":
+		if args != "" {
+			return r.switchTo(args)
+		}
+		return r.sessions()
+	case "model":
+		p, m, ok := strings.Cut(args, "/")
+		if !ok {
+			return r.models()
+		}
+		return func() tea.Msg {
+			rows, err := r.agent.Models(r.ctx)
+			if err != nil {
+				return failedMsg{err}
+			}
+			i := slices.IndexFunc(rows, func(x ModelInfo) bool { return x.Model.Provider == p && (x.Model.Model == m || x.Model.Model == "") })
+			if i < 0 {
+				return failedMsg{fmt.Errorf("%s: no such provider or model; /model lists them", args)}
+			}
+			row := rows[i]
+			row.Model.Model = m
+			return modelMsg{row}
+		}
+	case "context":
+		return func() tea.Msg {
+			text, err := r.agent.Context(r.ctx)
+			return contextMsg{text, err}
+		}
+	case "toasts":
+		r.open(newView("Notices", r.pastToasts()))
+	case "copy":
+		return r.copy(args)
+	case "plan":
+		return r.do(ActPlan, InChat)
+	case "theme":
+		if args != "" && !slices.Contains(ThemeNames(), args) {
+			r.say("error", args+": themes are "+strings.Join(ThemeNames(), ", ")+".")
+			return nil
+		}
+		r.looks.Theme = args
+		r.restyle()
+	case "editor":
+		return r.do(ActEditor, InChat)
+	case "rename":
+		if args == "" {
+			r.say("error", "/rename wants a title")
+			return nil
+		}
+		return r.submit(drive.Rename{Title: []byte(args)})
+	case "exit":
+		return r.quit(false)
+	default:
+		c.hint = (&LaterCommand{name}).Error()
+	}
+	return nil
+}
+
+func (r *Root) pastToasts() string {
+	if len(r.past) == 0 {
+		return "There were none."
+	}
+	var b strings.Builder
+	for _, x := range slices.Backward(r.past) {
+		fmt.Fprintf(&b, "%s  %-8s %s\n", x.until.Format(time.TimeOnly), x.level, x.text)
+	}
+	return b.String()
+}
+
+// copy hands the last answer, or its n-th code block, to the clipboard.
+func (r *Root) copy(args string) tea.Cmd {
+	text := r.chat.tr.answer()
+	if args != "" {
+		code, ok := r.chat.tr.lastCode()
+		if !ok {
+			r.say("warning", "There is no code block in the last answer.")
+			return nil
+		}
+		text = code
+	}
+	if text == "" {
+		r.say("warning", "There is no answer to copy yet.")
+		return nil
+	}
+	r.say("success", "Copied "+sizeOf(text)+" to the terminal's clipboard.")
+	return paint.SetClipboard(text)
+}
+
+func sizeOf(s string) string {
+	n := strings.Count(strings.TrimRight(s, "\n"), "\n") + 1
+	if n == 1 {
+		return "one line"
+	}
+	return fmt.Sprintf("%d lines", n)
+}
+
+func (r *Root) switchTo(id string) tea.Cmd {
+	return func() tea.Msg {
+		who, err := r.agent.Switch(r.ctx, id)
+		return switchedMsg{who, err}
+	}
+}
+
+// chosen takes the answers of overlays and of commands.
+func (r *Root) chosen(msg tea.Msg) tea.Cmd {
+	switch m := msg.(type) {
+	case failedMsg:
+		if !errors.Is(m.err, drive.ErrNothing) && !errors.Is(m.err, context.Canceled) {
+			r.say("error", m.err.Error())
+		}
+	case refusedMsg:
+		r.say("error", m.err.Error())
+		if r.chat.comp.Empty() {
+			r.chat.comp.SetText(m.draft)
+		}
+	case saidMsg:
+		r.say(m.level, m.text)
+	case FilesMsg:
+		r.chat.comp.Listed(m)
+	case historyMsg:
+		if m.err != nil {
+			r.say("warning", "The history can't be read: "+m.err.Error())
+		}
+		r.chat.comp.history = ParseHistory(m.lines)
+	case sessionsMsg:
+		return r.listSessions(m)
+	case modelsMsg:
+		return r.listModels(m)
+	case offersMsg:
+		return r.listOffers(m)
+	case offerMsg:
+		return r.takeOffer(m)
+	case takenMsg:
+		return r.taken(m)
+	case usedMsg:
+		if m.err != nil {
+			r.say("error", m.err.Error())
+			return nil
+		}
+		r.id = m.id
+		r.say("success", "The model is "+m.id.Model.String()+" from now on.")
+	case PickRowsMsg:
+		return r.toPicker(m)
+	case modelMsg:
+		return r.choose(m)
+	case reasonMsg:
+		level := m.level
+		if level == "default" {
+			level = ""
+		}
+		return r.submit(drive.Choose{Model: r.model(), Reasoning: level, By: "user"})
+	case openMsg:
+		return r.switchTo(m.id)
+	case switchedMsg:
+		return r.switched(m)
+	case contextMsg:
+		if m.err != nil {
+			r.say("error", m.err.Error())
+			return nil
+		}
+		r.open(newView("Context", m.text))
+	case editMsg:
+		return edited(m)
+	case editedMsg:
+		if m.err != nil {
+			r.say("error", "The editor failed: "+m.err.Error())
+			return nil
+		}
+		r.chat.comp.SetText(m.text)
+	case modeMsg:
+		r.chat.fullOnce = r.chat.fullOnce || m.mode == "full"
+		return r.submit(drive.SetMode{Mode: m.mode})
+	case quitMsg:
+		return tea.Quit
+	case PaletteMsg:
+		if m.Command == "" {
+			return r.do(m.Action, InChat)
+		}
+		if !strings.HasSuffix(m.Command, " ") {
+			return r.command(strings.TrimPrefix(m.Command, "/"), "")
+		}
+		if r.chat.comp.Empty() {
+			return r.chat.comp.Paste(m.Command) // its words follow
+		}
+		return r.command(strings.TrimSpace(strings.TrimPrefix(m.Command, "/")), "")
+	}
+	return nil
+}
+
+// model is the one that the next request goes to.
+func (r *Root) model() session.Model {
+	if m := r.state.Branch.Model; m != (session.Model{}) {
+		return m
+	}
+	return r.id.Model
+}
+
+// switched shows another session.
+func (r *Root) switched(m switchedMsg) tea.Cmd {
+	if m.err != nil {
+		r.say("error", m.err.Error())
+		return nil
+	}
+	r.epoch++
+	r.id, r.state, r.version, r.fault, r.pulses = m.id, session.State{}, 0, "", nil
+	r.frame.State = r.state
+	old := r.chat
+	r.chat = newChat(r.look(), old.comp)
+	r.chat.fullOnce, r.chat.focused = old.fullOnce, old.focused
+	if m.id.Draft != "" && r.chat.comp.Empty() {
+		r.chat.comp.SetText(m.id.Draft)
+	}
+	return r.tail()
+}

@@ -1,0 +1,172 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"varve/internal/harness/drive"
+	"varve/internal/session"
+)
+
+// The first run (CLI-3), and what is chosen from lists.
+
+type (
+	offersMsg struct {
+		rows []Offer
+		err  error
+	}
+	offerMsg struct {
+		Offer
+		secret string
+	}
+	takenMsg struct {
+		id  Identity
+		how string
+		err error
+	}
+)
+
+// Names of pickers that wait for their rows.
+const (
+	modelsPicker   = "models"
+	sessionsPicker = "sessions"
+	offersPicker   = "offers"
+)
+
+func waitingPicker(name, title, hint string, then func(PickRow) tea.Msg) *Picker {
+	p := NewPicker(title, nil, then)
+	p.Name, p.Hint = name, hint
+	return p
+}
+
+// offers opens the first screen's choices.
+func (r *Root) offers() tea.Cmd {
+	r.open(waitingPicker(offersPicker, "Welcome to Varve: how do you want to begin?", "Enter runs the demo; type to filter", func(row PickRow) tea.Msg {
+		return offerMsg{Offer: row.Value.(Offer)}
+	}))
+	return func() tea.Msg {
+		rows, err := r.agent.Offers(r.ctx)
+		return offersMsg{rows, err}
+	}
+}
+
+func (r *Root) listOffers(m offersMsg) tea.Cmd {
+	var rows []PickRow
+	for _, o := range m.rows {
+		rows = append(rows, PickRow{Title: o.Title, Note: o.Detail, Value: o})
+	}
+	return r.toPicker(PickRowsMsg{Name: offersPicker, Rows: rows, Err: m.err})
+}
+
+// toPicker hands rows to the picker that waits for them, wherever it lies.
+func (r *Root) toPicker(m PickRowsMsg) tea.Cmd {
+	for i, o := range r.overlays {
+		if p, ok := o.(*Picker); ok && p.Name == m.Name {
+			next, cmd := p.Update(m, r.frame)
+			r.overlays[i] = next
+			return cmd
+		}
+	}
+	return nil
+}
+
+func (r *Root) takeOffer(m offerMsg) tea.Cmd {
+	if m.NeedsKey && m.secret == "" {
+		r.open(newAsk("Key for "+m.ID, "It is kept in a private file of yours, never in a session. $NAME and !command can be set with `agent config` instead.", true,
+			func(s string) tea.Msg { return offerMsg{m.Offer, s} }))
+		return nil
+	}
+	return func() tea.Msg {
+		id, err := r.agent.Take(r.ctx, m.ID, m.secret)
+		return takenMsg{id, m.ID, err}
+	}
+}
+
+// taken goes on after an offer: to the session, or to the choice of a model.
+func (r *Root) taken(m takenMsg) tea.Cmd {
+	if m.err != nil {
+		r.say("error", m.err.Error())
+		return nil
+	}
+	if !m.id.Setup {
+		return r.switched(switchedMsg{id: m.id})
+	}
+	cmd := r.models()
+	if p, ok := r.overlays[len(r.overlays)-1].(*Picker); ok {
+		p.filter.write(m.how)
+	}
+	return cmd
+}
+
+func (r *Root) listModels(m modelsMsg) tea.Cmd {
+	var rows []PickRow
+	for _, x := range m.rows {
+		row := PickRow{Title: x.Model.Model, Note: x.Window, Group: x.Model.Provider, Value: x}
+		if x.Model.Model == "" {
+			row.Title, row.Off = x.Model.Provider, x.State
+		}
+		rows = append(rows, row)
+	}
+	cmd := r.toPicker(PickRowsMsg{Name: modelsPicker, Rows: rows, Err: m.err})
+	for _, o := range r.overlays {
+		if p, ok := o.(*Picker); ok && p.Name == modelsPicker {
+			now := r.model()
+			p.Choose(func(row PickRow) bool { x, ok := row.Value.(ModelInfo); return ok && x.Model == now })
+		}
+	}
+	return cmd
+}
+
+// choose takes a model for the next request. Where there was none it becomes
+// the user's choice too.
+func (r *Root) choose(m modelMsg) tea.Cmd {
+	if r.state.Branch.Model == (session.Model{}) {
+		return func() tea.Msg {
+			id, err := r.agent.UseModel(r.ctx, m.Model)
+			return usedMsg{id, err}
+		}
+	}
+	if r.state.Branch.Model.API != m.Model.API {
+		r.say("error", "That model speaks another protocol: it can't go on with this conversation. /new begins another.")
+		return nil
+	}
+	return r.submit(drive.Choose{Model: m.Model, Reasoning: r.state.Branch.Reason, By: "user"})
+}
+
+type usedMsg struct {
+	id  Identity
+	err error
+}
+
+func (r *Root) listSessions(m sessionsMsg) tea.Cmd {
+	var rows []PickRow
+	for _, s := range m.rows {
+		row := PickRow{Title: s.Title, Note: s.Age + ", " + s.Size, Group: "Elsewhere", Also: s.ID + " " + s.Workspace, Value: s}
+		switch {
+		case s.Here:
+			row.Group = "This folder"
+		default:
+			row.Note = shortPath(s.Workspace, r.id.Home) + ", " + row.Note
+		}
+		if s.Open {
+			row.Note += ", turn left open"
+		}
+		if s.Damage != "" {
+			row.Note += ", damaged: " + s.Damage
+			if row.Title == "" {
+				row.Title = s.ID
+			}
+		}
+		rows = append(rows, row)
+	}
+	// This folder's stand first.
+	here := make([]PickRow, 0, len(rows))
+	var rest []PickRow
+	for _, row := range rows {
+		if row.Group == "This folder" {
+			here = append(here, row)
+		} else {
+			rest = append(rest, row)
+		}
+	}
+	return r.toPicker(PickRowsMsg{Name: sessionsPicker, Rows: append(here, rest...), Err: m.err})
+}

@@ -1,0 +1,100 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"varve/internal/tui/plain"
+)
+
+// A Choice is one answer to a question.
+type Choice struct {
+	Key   string // one character that chooses it
+	Label string
+	Msg   tea.Msg // what choosing says; nil says nothing
+}
+
+// Confirm asks a question. Its first choice is the one that Enter takes before another was gone to, so it has to be the
+// harmless one. Esc closes it without an answer.
+type Confirm struct {
+	Title    string
+	Question string // may be long: it scrolls
+	Choices  []Choice
+	at, top  int
+}
+
+// NewConfirm asks a question.
+func NewConfirm(title, question string, choices ...Choice) *Confirm {
+	return &Confirm{Title: title, Question: plain.Clean(question), Choices: choices}
+}
+
+// Update takes the letters of the choices, and the keys of lists.
+func (c *Confirm) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
+	b, text := c.layout(f)
+	page := b.innerH() - len(c.Choices) - 1
+	switch msg := msg.(type) {
+	case tea.MouseWheelMsg:
+		c.top += wheel(msg)
+	case tea.MouseClickMsg:
+		if i := b.row(msg.X, msg.Y) - (b.innerH() - len(c.Choices)); msg.Button == tea.MouseLeft && i >= 0 && i < len(c.Choices) {
+			return nil, answer(c.Choices[i].Msg)
+		}
+	case tea.KeyPressMsg:
+		act, _ := f.Keys.Action(msg, InList)
+		switch act {
+		case ActClose:
+			return nil, nil
+		case ActChoose:
+			return nil, answer(c.Choices[c.at].Msg)
+		case ActListUp, ActLeft:
+			c.at = max(c.at-1, 0)
+		case ActListDown, ActRight:
+			c.at = min(c.at+1, len(c.Choices)-1)
+		case ActListPageUp:
+			c.top -= max(page, 1)
+		case ActListPageDn:
+			c.top += max(page, 1)
+		default:
+			for _, choice := range c.Choices {
+				if strings.EqualFold(msg.Text, choice.Key) && choice.Key != "" {
+					return nil, answer(choice.Msg)
+				}
+			}
+		}
+	}
+	c.top = max(min(c.top, len(text)-page), 0)
+	return c, nil
+}
+
+func (c *Confirm) layout(f Frame) (b box, text []string) {
+	width := min(f.W-4, 72)
+	if f.W < overlayNarrow {
+		width = f.W
+	}
+	text = plain.Wrap(c.Question, width-4)
+	return boxFor(f, width, len(text)+len(c.Choices)+3), text
+}
+
+// View draws the question and the choices; the choices are always in view.
+func (c *Confirm) View(f Frame) string {
+	b, text := c.layout(f)
+	page := max(b.innerH()-len(c.Choices)-1, 0)
+	top := max(min(c.top, len(text)-page), 0)
+	rows := append([]string{}, text[top:min(top+page, len(text))]...)
+	foot := f.Keys.Key(ActChoose) + " choose · " + f.Keys.Key(ActClose) + " close"
+	if page < len(text) {
+		foot = f.Keys.Key(ActListPageUp) + ", " + f.Keys.Key(ActListPageDn) + " scroll · " + foot
+	}
+	for len(rows) < page+1 {
+		rows = append(rows, "")
+	}
+	for i, choice := range c.Choices {
+		label := choice.Label
+		if choice.Key != "" {
+			label = choice.Key + "  " + label
+		}
+		rows = append(rows, listItem{Title: label, Selected: i == c.at}.draw(b.innerW(), 0, f.Theme))
+	}
+	return b.draw(c.Title, foot, rows, f.Theme)
+}

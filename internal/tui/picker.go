@@ -1,0 +1,255 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"varve/internal/tui/plain"
+)
+
+// A PickRow is one thing to choose. All its texts may be of elsewhere: they are cleaned when drawn.
+type PickRow struct {
+	Title, Note string
+	Group       string // rows of a group stand together below its name; "" has none
+	Also        string // is found too, and not shown
+	Off         string // why it can't be chosen, "" if it can
+	Value       any    // for the answer
+}
+
+// A Picker offers rows, finds those that match what is typed, and answers with the one that was chosen.
+type Picker struct {
+	Title  string
+	Hint   string                // in the empty filter
+	Empty  string                // said where there are no rows at all
+	Answer func(PickRow) tea.Msg // what choosing says
+	Name   string                // to whom a PickRowsMsg is addressed
+
+	rows   []PickRow
+	filter field
+	shown  []pickLine
+	list   list
+	wait   bool
+	err    error
+}
+
+// A PickRowsMsg brings the rows of the picker of that name, or says why there are none.
+type PickRowsMsg struct {
+	Name string
+	Rows []PickRow
+	Err  error
+}
+
+// A pickLine is a row of the screen: a row to choose, or the name of a group.
+type pickLine struct {
+	row   int // -1: a heading
+	head  string
+	marks []int
+}
+
+// NewPicker offers rows; with nil it waits for them to come with a PickRowsMsg.
+func NewPicker(title string, rows []PickRow, answer func(PickRow) tea.Msg) *Picker {
+	p := &Picker{Title: title, Hint: "type to filter", Empty: "there is nothing to choose", Answer: answer, filter: newField(""), wait: rows == nil}
+	p.SetRows(rows)
+	return p
+}
+
+// SetRows replaces the rows. The filter stays, and the choice too where its row has the same place.
+func (p *Picker) SetRows(rows []PickRow) {
+	p.rows = make([]PickRow, len(rows))
+	for i, r := range rows {
+		r.Title, r.Note, r.Group, r.Off = oneLine(r.Title), oneLine(r.Note), oneLine(r.Group), oneLine(r.Off)
+		p.rows[i] = r
+	}
+	at := p.list.at
+	p.match()
+	p.list.Select(at)
+}
+
+// Choose puts the choice on the first row that is wanted.
+func (p *Picker) Choose(wanted func(PickRow) bool) {
+	for i, l := range p.shown {
+		if l.row >= 0 && wanted(p.rows[l.row]) {
+			p.list.Select(i)
+			return
+		}
+	}
+}
+
+// oneLine is text of elsewhere as one clean line.
+func oneLine(s string) string {
+	return noChips(strings.ReplaceAll(plain.Clean(s), "\n", " "))
+}
+
+// match finds what is shown. Groups stand in the order of their best row.
+func (p *Picker) match() {
+	found := rank(p.filter.String(), len(p.rows), func(i int) string {
+		r := p.rows[i]
+		return r.Title + " " + r.Group + " " + r.Also
+	}, nil)
+	var order []string
+	groups := map[string][]pickLine{}
+	for _, r := range found {
+		g := p.rows[r.Index].Group
+		if _, ok := groups[g]; !ok {
+			order = append(order, g)
+		}
+		groups[g] = append(groups[g], pickLine{row: r.Index, marks: r.At})
+	}
+	p.shown, p.list = nil, list{}
+	for _, g := range order {
+		if g != "" {
+			p.shown = append(p.shown, pickLine{row: -1, head: g})
+			p.list.fixed = append(p.list.fixed, true)
+		}
+		for _, l := range groups[g] {
+			p.shown = append(p.shown, l)
+			p.list.fixed = append(p.list.fixed, false)
+		}
+	}
+	p.list.n = len(p.shown)
+	p.list.Select(0)
+}
+
+// Update takes keys, mouse, paste, and rows for its name.
+func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
+	b := p.box(f)
+	switch msg := msg.(type) {
+	case PickRowsMsg:
+		if msg.Name == p.Name {
+			p.wait, p.err = false, msg.Err
+			p.SetRows(msg.Rows)
+		}
+	case tea.PasteMsg:
+		p.filter.write(msg.Content)
+		p.match()
+	case tea.MouseWheelMsg:
+		p.list.Move(wheel(msg))
+	case tea.MouseClickMsg:
+		i := b.row(msg.X, msg.Y) - pickHead
+		if from, to := p.list.Window(b.innerH() - pickHead); msg.Button == tea.MouseLeft && i >= 0 && from+i < to && !p.list.heading(from+i) {
+			p.list.Select(from + i)
+			return p.choose()
+		}
+	case tea.KeyPressMsg:
+		act, _ := f.Keys.Action(msg, InList)
+		switch {
+		case act == ActClose:
+			return nil, nil
+		case act == ActChoose:
+			return p.choose()
+		case p.list.Do(act, b.innerH()-pickHead):
+		default:
+			if before := p.filter.String(); p.filter.key(msg, act) && p.filter.String() != before {
+				p.match()
+			}
+		}
+	}
+	return p, nil
+}
+
+// choose answers with the chosen row; one that can't be chosen stays, with its reason in the foot.
+func (p *Picker) choose() (overlay, tea.Cmd) {
+	r, ok := p.chosen()
+	if !ok || r.Off != "" {
+		return p, nil
+	}
+	return nil, answer(p.Answer(r))
+}
+
+func (p *Picker) chosen() (PickRow, bool) {
+	if p.list.at >= len(p.shown) || p.shown[p.list.at].row < 0 {
+		return PickRow{}, false
+	}
+	return p.rows[p.shown[p.list.at].row], true
+}
+
+// A picker has a filter and an empty row above its list.
+const (
+	pickHead  = 2
+	pickWide  = 100
+	pickLabel = "> "
+)
+
+func (p *Picker) box(f Frame) box {
+	lines := len(p.rows)
+	groups := map[string]bool{}
+	for _, r := range p.rows {
+		if r.Group != "" {
+			groups[r.Group] = true
+		}
+	}
+	// Its size does not follow the filter: a box that jumps is hard to read.
+	return boxFor(f, min(f.W-4, pickWide), min(max(lines+len(groups), 3)+pickHead+2, max(f.H-2, 10)))
+}
+
+// View draws the picker.
+func (p *Picker) View(f Frame) string {
+	b := p.box(f)
+	row, _ := p.filter.view(pickLabel, p.Hint, b.innerW(), f.Theme)
+	rows := []string{row, ""}
+	if len(p.shown) == 0 {
+		for _, s := range plain.Wrap(p.nothing(), b.innerW()) {
+			rows = append(rows, f.Theme.Dim.Of(s))
+		}
+		return b.draw(p.Title, p.foot(f), rows, f.Theme)
+	}
+	column := 0
+	for _, r := range p.rows {
+		column = max(column, plain.Width(r.Title)+2)
+	}
+	from, to := p.list.Window(b.innerH() - pickHead)
+	for i := from; i < to; i++ {
+		l := p.shown[i]
+		if l.row < 0 {
+			rows = append(rows, f.Theme.Strong.Of(plain.Truncate(l.head, b.innerW())))
+			continue
+		}
+		r := p.rows[l.row]
+		item := listItem{Title: r.Title, Note: r.Note, Marks: l.marks, Selected: i == p.list.at, Dim: r.Off != ""}
+		if r.Off != "" {
+			item.Note = r.Off
+		}
+		rows = append(rows, item.draw(b.innerW(), column, f.Theme))
+	}
+	return b.draw(p.Title, p.foot(f), rows, f.Theme)
+}
+
+// nothing is said where no row is shown.
+func (p *Picker) nothing() string {
+	switch {
+	case p.err != nil:
+		return oneLine(p.err.Error())
+	case p.wait:
+		return "looking"
+	case len(p.rows) == 0:
+		return p.Empty
+	}
+	return "nothing matches " + fmt.Sprintf("%q", p.filter.String())
+}
+
+// foot says how many rows there are, and what keys do; or why the chosen one can't be chosen.
+func (p *Picker) foot(f Frame) string {
+	if r, ok := p.chosen(); ok && r.Off != "" {
+		return r.Off
+	}
+	shown := 0
+	for _, l := range p.shown {
+		if l.row >= 0 {
+			shown++
+		}
+	}
+	count := fmt.Sprintf("%d", len(p.rows))
+	if shown != len(p.rows) {
+		count = fmt.Sprintf("%d of %d", shown, len(p.rows))
+	}
+	return strings.Join([]string{count, f.Keys.Key(ActChoose) + " choose", f.Keys.Key(ActClose) + " close"}, " · ")
+}
+
+// Cursor is in the filter.
+func (p *Picker) Cursor(f Frame) (x, y int) {
+	b := p.box(f)
+	_, cx := p.filter.view(pickLabel, p.Hint, b.innerW(), f.Theme)
+	return b.x + 2 + cx, b.y + 1
+}

@@ -1,0 +1,508 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"varve/internal/harness/drive"
+	"varve/internal/session"
+	"varve/internal/setup"
+	"varve/internal/tui/paint"
+	"varve/internal/words"
+)
+
+// Root is the program's model: the session as it was last read, the
+// conversation, and what lies on it. Messages go to the first of these that
+// wants them: the window, the log, the top overlay, an open question, the
+// conversation.
+type Root struct {
+	ctx      context.Context
+	agent    Agent
+	id       Identity
+	frame    Frame
+	looks    setup.Appearance
+	profile  colorprofile.Profile
+	dark     bool
+	clockNow func() time.Time
+	now      time.Time // of the last message
+	chat     *chat
+	overlays []overlay
+	toasts   toasts
+	past     []toast // every toast of this run, for /toasts
+	state    session.State
+	version  uint64
+	pulses   []drive.Pulse
+	fault    string
+	busy     bool // another process works on the branch
+	epoch    int  // of the session: messages of an older one are late
+	ticking  bool
+	twice    Twice
+	ours     bool   // this process works on the branch
+	first    string // a prompt to send as soon as the session is there
+	goOn     bool   // go on with the paused turn at once
+}
+
+// Options say how the interface starts.
+type Options struct {
+	Prompt string // sent at once; with Draft it is only written
+	Draft  bool
+	GoOn   bool // go on with the paused turn
+	Looks  setup.Appearance
+	Colors colorprofile.Profile // what the terminal can show
+	Now    func() time.Time
+}
+
+// New returns the interface of an agent, with an empty conversation. Nothing
+// is asked of the agent yet but who it is.
+func New(ctx context.Context, a Agent, o Options) *Root {
+	r := &Root{ctx: ctx, agent: a, id: a.Identity(), clockNow: o.Now, dark: true, looks: o.Looks, profile: o.Colors, goOn: o.GoOn}
+	if r.clockNow == nil {
+		r.clockNow = time.Now
+	}
+	r.now = r.clockNow()
+	var problems []KeyProblem
+	r.frame.Keys, problems = NewKeymap(o.Looks.Keys)
+	theme, ok := PickTheme(o.Looks.Theme, r.profile, r.dark)
+	r.frame.Theme = theme
+	cmds, _ := NewCommands()
+	r.chat = newChat(r.look(), NewComposer(History{}, cmds))
+	r.chat.comp.Placeholder = "Say what you want done"
+	r.chat.comp.Files = r.files
+	if o.Draft {
+		r.chat.comp.SetText(o.Prompt)
+	} else {
+		r.first = o.Prompt
+	}
+	if !ok {
+		r.say("warning", "appearance.theme "+o.Looks.Theme+" is not one of "+strings.Join(ThemeNames(), ", ")+": auto is used.")
+	}
+	for _, p := range problems {
+		r.say("warning", p.Error())
+	}
+	return r
+}
+
+// Messages that answer commands of ours. Each that is about a session carries
+// its epoch.
+type (
+	tailMsg struct {
+		epoch   int
+		entries []session.Entry
+		err     error
+	}
+	updateMsg struct {
+		epoch int
+		drive.Update
+		err error
+	}
+	olderMsg struct {
+		epoch   int
+		entries []session.Entry
+		err     error
+	}
+	bodyMsg struct {
+		epoch int
+		want  want
+		bytes []byte
+		err   error
+	}
+	questionMsg struct {
+		epoch    int
+		question session.Seq
+		what     string
+		shown    []byte
+		rule     string
+		err      error
+	}
+	tickMsg    time.Time
+	failedMsg  struct{ err error }
+	refusedMsg struct {
+		err   error
+		draft string
+	}
+	saidMsg    struct{ level, text string }
+	historyMsg struct {
+		lines []string
+		err   error
+	}
+	sessionsMsg struct {
+		rows []SessionInfo
+		err  error
+	}
+	modelsMsg struct {
+		rows []ModelInfo
+		err  error
+	}
+	switchedMsg struct {
+		id  Identity
+		err error
+	}
+	contextMsg struct {
+		text string
+		err  error
+	}
+	editMsg struct {
+		argv []string
+		file string
+	}
+	editedMsg struct {
+		text string
+		err  error
+	}
+)
+
+// Init asks for what is there: the tail of the session, then what follows.
+func (r *Root) Init() tea.Cmd {
+	cmds := []tea.Cmd{r.tail(), r.history()}
+	if r.id.Setup {
+		cmds = append(cmds, r.offers())
+	}
+	return tea.Batch(cmds...)
+}
+
+func (r *Root) tail() tea.Cmd {
+	epoch := r.epoch
+	return func() tea.Msg {
+		entries, err := r.agent.Tail(r.ctx, 300)
+		return tailMsg{epoch, entries, err}
+	}
+}
+
+// follow waits for what comes after the last entry. The log is the queue: if
+// drawing is slow the next read is longer, and nothing is lost.
+func (r *Root) follow() tea.Cmd {
+	epoch, after, version := r.epoch, r.chat.tr.last, r.version
+	return func() tea.Msg {
+		u, err := r.agent.Follow(r.ctx, after, version)
+		return updateMsg{epoch, u, err}
+	}
+}
+
+func (r *Root) history() tea.Cmd {
+	return func() tea.Msg {
+		lines, err := r.agent.History(r.ctx)
+		return historyMsg{lines, err}
+	}
+}
+
+func (r *Root) files() tea.Cmd {
+	return func() tea.Msg {
+		files, err := r.agent.Files(r.ctx)
+		if err != nil {
+			return saidMsg{"warning", "Files can't be listed: " + err.Error()}
+		}
+		return FilesMsg{Paths: files}
+	}
+}
+
+// submit asks for a command. A refusal is shown; the words of a message come
+// back to the composer.
+func (r *Root) submit(cmd drive.Command) tea.Cmd {
+	return func() tea.Msg {
+		err := r.agent.Submit(r.ctx, cmd)
+		if err == nil {
+			return nil
+		}
+		if s, ok := cmd.(drive.Say); ok {
+			return refusedMsg{err, string(s.Text)}
+		}
+		return failedMsg{err}
+	}
+}
+
+// Update routes a message.
+func (r *Root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	r.now = r.clockNow()
+	cmd := r.update(msg)
+	return r, tea.Batch(cmd, r.clock(), r.fetch())
+}
+
+func (r *Root) update(msg tea.Msg) tea.Cmd {
+	switch m := msg.(type) {
+	case tea.WindowSizeMsg:
+		r.frame.W, r.frame.H = m.Width, m.Height
+		return nil
+	case tea.BackgroundColorMsg:
+		r.dark = m.IsDark()
+		r.restyle()
+		return nil
+	case tea.FocusMsg:
+		r.chat.focused = true
+		return nil
+	case tea.BlurMsg:
+		r.chat.focused = false
+		return nil
+	case TwiceMsg:
+		r.twice.Expire(m)
+		r.chat.hint = ""
+		return nil
+	case tickMsg:
+		r.ticking = false
+		r.toasts = r.toasts.at(r.now)
+		return nil
+	}
+	if cmd, ok := r.log(msg); ok {
+		return cmd
+	}
+	if n := len(r.overlays); n > 0 && isInput(msg) {
+		return r.toOverlay(msg)
+	}
+	switch m := msg.(type) {
+	case tea.KeyPressMsg:
+		return r.key(m)
+	case tea.PasteMsg:
+		return r.chat.paste(m.Content)
+	case tea.MouseWheelMsg:
+		if m.Button == tea.MouseWheelUp {
+			r.chat.tr.scroll(-3)
+		} else if m.Button == tea.MouseWheelDown {
+			r.chat.tr.scroll(3)
+		}
+		return nil
+	case tea.MouseClickMsg:
+		if m.Button == tea.MouseLeft {
+			r.chat.click(m.X, m.Y)
+		}
+		return nil
+	}
+	return r.chosen(msg)
+}
+
+// isInput tells keys, mouse and paste, which go to what lies on top, from
+// messages that carry their addressee.
+func isInput(msg tea.Msg) bool {
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.KeyReleaseMsg, tea.PasteMsg, tea.MouseMsg:
+		return true
+	}
+	return false
+}
+
+func (r *Root) toOverlay(msg tea.Msg) tea.Cmd {
+	n := len(r.overlays)
+	if k, ok := msg.(tea.KeyPressMsg); ok {
+		switch act, _ := r.frame.Keys.Action(k, InView); act {
+		case ActSuspend:
+			return tea.Suspend
+		case ActRedraw:
+			return paint.Redraw()
+		}
+	}
+	top, cmd := r.overlays[n-1].Update(msg, r.frame)
+	r.overlays = r.overlays[: n-1 : n-1]
+	if top != nil {
+		r.overlays = append(r.overlays, top)
+	}
+	return cmd
+}
+
+func (r *Root) open(o overlay) { r.overlays = append(r.overlays[:len(r.overlays):len(r.overlays)], o) }
+
+// log takes what comes of the session.
+func (r *Root) log(msg tea.Msg) (tea.Cmd, bool) {
+	switch m := msg.(type) {
+	case tailMsg:
+		if m.epoch != r.epoch {
+			return nil, true
+		}
+		r.chat.tr.add(m.entries)
+		if m.err != nil {
+			r.say("error", m.err.Error())
+		}
+		if r.id.Notice != "" {
+			r.say("warning", r.id.Notice)
+		}
+		return tea.Batch(r.follow(), r.begin()), true
+	case updateMsg:
+		return r.updated(m), true
+	case olderMsg:
+		if m.epoch == r.epoch {
+			r.chat.asking = false
+			if m.err != nil {
+				r.say("error", m.err.Error())
+			}
+			r.chat.tr.prepend(m.entries)
+		}
+		return nil, true
+	case bodyMsg:
+		if m.epoch == r.epoch {
+			r.chat.tr.give(m.want, m.bytes, m.err)
+		}
+		return nil, true
+	case questionMsg:
+		if m.epoch == r.epoch {
+			r.chat.ask(m)
+		}
+		return nil, true
+	}
+	return nil, false
+}
+
+// begin does what the program was started for.
+func (r *Root) begin() tea.Cmd {
+	var cmds []tea.Cmd
+	if r.first != "" {
+		cmds = append(cmds, r.submit(drive.Say{Text: []byte(r.first)}))
+		r.first = ""
+	} else if r.goOn {
+		cmds = append(cmds, r.submit(drive.Resume{}))
+	}
+	r.goOn = false
+	return tea.Batch(cmds...)
+}
+
+func (r *Root) updated(m updateMsg) tea.Cmd {
+	if m.epoch != r.epoch {
+		return nil
+	}
+	if m.err != nil {
+		if !errors.Is(m.err, context.Canceled) {
+			r.fault = m.err.Error()
+		}
+		return nil
+	}
+	fresh := len(m.Entries) > 0
+	r.chat.tr.add(m.Entries)
+	r.chat.tr.pulses(m.Pulses)
+	r.pulses, r.version, r.state, r.frame.State = m.Pulses, m.Version, m.State, m.State
+	r.busy, r.ours = m.Busy, m.Ours
+	r.fault = ""
+	if m.Fault != nil {
+		r.fault = m.Fault.Error()
+	}
+	var cmds []tea.Cmd
+	if fresh {
+		for _, e := range m.Entries {
+			if ev, ok := e.Event.(session.ToastPosted); ok {
+				r.say(ev.Level, words.Toast(ev))
+			}
+			if _, ok := e.Event.(session.TurnEnded); ok && !r.chat.focused {
+				cmds = append(cmds, paint.Notify("Varve: the turn has ended"), paint.Bell())
+			}
+		}
+		cmds = append(cmds, r.chat.questions(r))
+	}
+	return tea.Batch(append(cmds, r.follow())...)
+}
+
+// say shows a toast.
+func (r *Root) say(level, text string) {
+	r.toasts = r.toasts.at(r.now).post(level, text, r.now)
+	r.past = append(r.past, toast{level: level, text: text, count: 1, until: r.now})
+	if len(r.past) > 500 {
+		r.past = r.past[len(r.past)-500:]
+	}
+}
+
+// clock asks for a tick where something on the screen tells the time.
+func (r *Root) clock() tea.Cmd {
+	wait := r.chat.tr.wake()
+	if wait <= 0 && len(r.toasts) > 0 {
+		wait = time.Second
+	}
+	if r.ticking || wait <= 0 {
+		return nil
+	}
+	r.ticking = true
+	return tea.Tick(wait, func(t time.Time) tea.Msg { return tickMsg(t) })
+}
+
+// fetch asks for what visible rows need: older entries, stored content.
+func (r *Root) fetch() tea.Cmd {
+	var cmds []tea.Cmd
+	epoch := r.epoch
+	if !r.chat.asking && r.chat.tr.wantsOlder() {
+		r.chat.asking = true
+		q := r.chat.tr.first
+		cmds = append(cmds, func() tea.Msg {
+			entries, err := r.agent.Before(r.ctx, q, 300)
+			return olderMsg{epoch, entries, err}
+		})
+	}
+	for _, w := range r.chat.newWants() {
+		cmds = append(cmds, func() tea.Msg {
+			b, err := r.agent.Body(r.ctx, w.at, w.b)
+			return bodyMsg{epoch, w, b, err}
+		})
+	}
+	return tea.Batch(cmds...)
+}
+
+// restyle takes the theme that fits what is known now.
+func (r *Root) restyle() {
+	theme, _ := PickTheme(r.looks.Theme, r.profile, r.dark)
+	if theme.Name == r.frame.Theme.Name {
+		return
+	}
+	r.frame.Theme = theme
+	r.chat.tr.restyle(r.look())
+}
+
+func (r *Root) look() look {
+	th := r.frame.Theme
+	return look{markdown: th.Markdown(), now: func() time.Time { return r.now }, ink: func(role, s string) string {
+		switch role {
+		case inkDim:
+			return th.Dim.Of(s)
+		case inkAccent:
+			return th.Accent.Of(s)
+		case inkUser:
+			return th.User.Of(s)
+		case inkOK:
+			return th.OK.Of(s)
+		case inkWarn:
+			return th.Warn.Of(s)
+		case inkError:
+			return th.Error.Of(s)
+		}
+		return s
+	}}
+}
+
+// Pace lets text that streams be painted 30 times a second: fewer bytes, and
+// no eye sees the difference. It is asked by the painter.
+func (r *Root) Pace() time.Duration {
+	if r.chat.tr.streams() {
+		return time.Second / 30
+	}
+	return 0
+}
+
+// edit opens a text in the user's editor.
+func (r *Root) edit(text string) tea.Cmd {
+	argv := r.agent.Editor()
+	if len(argv) == 0 {
+		r.say("warning", "No editor: set $EDITOR.")
+		return nil
+	}
+	return func() tea.Msg {
+		f, err := os.CreateTemp("", "varve-*.md")
+		if err != nil {
+			return editedMsg{err: err}
+		}
+		_, err = f.WriteString(text)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return editedMsg{err: err}
+		}
+		return editMsg{argv, f.Name()}
+	}
+}
+
+// edited runs the editor on a file and reads what was made of it.
+func edited(m editMsg) tea.Cmd {
+	return paint.Exec(exec.Command(m.argv[0], append(m.argv[1:], m.file)...), func(err error) tea.Msg {
+		defer os.Remove(m.file)
+		if err != nil {
+			return editedMsg{err: err}
+		}
+		b, err := os.ReadFile(m.file)
+		return editedMsg{strings.TrimRight(string(b), "\n"), err}
+	})
+}

@@ -1,0 +1,153 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"varve/internal/tui/plain"
+)
+
+// under is the line at y of the last view.
+func (t *transcript) under(y int) (line, bool) {
+	if y < 0 || y >= len(t.shown) {
+		return line{}, false
+	}
+	return t.shown[y], true
+}
+
+// rowAt is the row at line y of the last view, nil for none. Its item and kind
+// say what can be done with it.
+func (t *transcript) rowAt(y int) *row {
+	l, _ := t.under(y)
+	return l.row
+}
+
+// click folds or unfolds the row at line y of the last view. What is above it
+// stays where it is.
+func (t *transcript) click(y int) bool {
+	r := t.rowAt(y)
+	if r == nil || !r.folds() {
+		return false
+	}
+	first := t.shown[0]
+	r.open = !r.open
+	r.forget()
+	t.anchor = anchor{row: first.row, line: first.n, fixed: true}
+	if first.row == r {
+		t.anchor.line = 0 // a row that begins above the view is shown from its head
+	}
+	return true
+}
+
+// textAt is the text of the row at line y as it was written: without borders,
+// breaks and blanks of the screen (case TUI-08).
+func (t *transcript) textAt(y int) string {
+	if r := t.rowAt(y); r != nil {
+		return r.source()
+	}
+	return ""
+}
+
+// source is what copying the row gives.
+func (r *row) source() string {
+	switch {
+	case r.kind == rowCall && r.out.text != "":
+		return strings.TrimRight(r.out.text, "\n")
+	case r.kind == rowCall:
+		return r.subject()
+	case r.kind == rowLive && r.doc != nil:
+		return strings.TrimRight(plain.CleanTabs(string(r.pulse.Text), 0), "\n")
+	case r.src.text != "":
+		return strings.TrimRight(r.src.text, "\n")
+	}
+	return r.head
+}
+
+// codeAt is the code block at line y, without its fence.
+func (t *transcript) codeAt(y int) (code string, ok bool) {
+	l, ok := t.under(y)
+	if !ok || l.row.kind != rowAssistant && l.row.kind != rowLive || l.row.doc == nil {
+		return "", false
+	}
+	lines := l.row.doc.Lines(max(t.width, narrow))
+	if l.n >= len(lines) || lines[l.n].Block < 0 {
+		return "", false
+	}
+	code, _, ok = l.row.doc.Code(lines[l.n].Block)
+	return strings.TrimRight(code, "\n"), ok
+}
+
+// answer is the text of the last answer, as it was written.
+func (t *transcript) answer() string {
+	for i := len(t.rows) - 1; i >= 0; i-- {
+		if t.rows[i].kind == rowAssistant {
+			return t.rows[i].source()
+		}
+	}
+	return ""
+}
+
+// lastCode is the last code block of the last answer that has one.
+func (t *transcript) lastCode() (code string, ok bool) {
+	for i := len(t.rows) - 1; i >= 0 && !ok; i-- {
+		r := t.rows[i]
+		if r.kind != rowAssistant || !strings.Contains(r.src.text, "```") {
+			continue
+		}
+		doc := r.document(t.look)
+		lines := doc.Lines(max(t.width, narrow))
+		for j := len(lines) - 1; j >= 0 && !ok; j-- {
+			if b := lines[j].Block; b >= 0 && (j+1 == len(lines) || lines[j+1].Block != b) {
+				code, _, ok = doc.Code(b)
+			}
+		}
+	}
+	return strings.TrimRight(code, "\n"), ok
+}
+
+// find moves the view to the next row that has a text, the one before where
+// back is set, and reports whether there is one. Case is ignored.
+func (t *transcript) find(text string, back bool) bool {
+	text = strings.ToLower(text)
+	if text == "" || t.count() == 0 {
+		return false
+	}
+	i, step := t.count(), 1
+	if t.anchor.fixed {
+		i = t.index(t.anchor.row)
+	}
+	if k := t.index(t.found); k >= 0 {
+		i = k
+	}
+	if back {
+		step = -1
+	}
+	for i += step; i >= 0 && i < t.count(); i += step {
+		if r := t.at(i); !r.hidden && r.has(text) {
+			t.anchor = anchor{row: r, line: r.lineOf(text, t.lines(i)), fixed: true}
+			t.found = r
+			return true
+		}
+	}
+	return false
+}
+
+func (r *row) has(lower string) bool {
+	for _, s := range [...]string{r.src.text, r.out.text, r.head, r.name} {
+		if strings.Contains(strings.ToLower(s), lower) {
+			return true
+		}
+	}
+	return false
+}
+
+// lineOf is the first line that has a text, 0 where it is folded or wrapped.
+func (r *row) lineOf(lower string, lines []string) int {
+	for i, l := range lines {
+		if strings.Contains(strings.ToLower(ansi.Strip(l)), lower) {
+			return i
+		}
+	}
+	return 0
+}

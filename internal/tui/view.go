@@ -1,0 +1,66 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"varve/internal/tui/plain"
+)
+
+// The smallest window that is drawn into.
+const (
+	leastW = 20
+	leastH = 6
+)
+
+// View lays the overlays over the conversation.
+func (r *Root) View() tea.View {
+	w, h := r.frame.W, r.frame.H
+	v := tea.NewView("")
+	v.AltScreen, v.ReportFocus = true, true
+	if r.looks.Mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
+	v.WindowTitle = r.title()
+	if w < leastW || h < leastH {
+		v.Content = plain.Truncate("window too small", max(w, 1))
+		return v
+	}
+	lines, x, y, cursor := r.chat.view(r)
+	content := strings.Join(lines, "\n")
+	if len(r.overlays) > 0 {
+		cursor = false
+		layers := []*lipgloss.Layer{lipgloss.NewLayer(content).Z(0)}
+		for i, o := range r.overlays {
+			box := o.View(r.frame)
+			bx, by := overlayAt(r.frame, box)
+			layers = append(layers, lipgloss.NewLayer(box).X(bx).Y(by).Z(i+1))
+			if c, ok := o.(cursored); ok {
+				x, y = c.Cursor(r.frame)
+				cursor = true
+			} else {
+				cursor = false
+			}
+		}
+		content = lipgloss.NewCanvas(w, h).Compose(lipgloss.NewCompositor(layers...)).Render()
+	}
+	v.Content = content
+	if cursor && x >= 0 && y >= 0 && y < h {
+		v.Cursor = tea.NewCursor(min(x, w-1), y)
+	}
+	return v
+}
+
+// title says in the window's title what is going on (TUI-11).
+func (r *Root) title() string {
+	name := plain.Clean(shortPath(r.id.Workspace, r.id.Home))
+	switch {
+	case r.chat.question != nil:
+		return "? Varve " + name
+	case working(r.state) && !r.paused():
+		return "● Varve " + name
+	}
+	return "Varve " + name
+}
