@@ -62,12 +62,11 @@ func repair() demo.Story {
 // mended is how the last answer begins.
 const mended = "Two bugs in `match.go` are mended"
 
-// agentBinary builds the program as `make build` does, but for its size.
+// agentBinary builds the program, from what the build of this test has cached.
 func agentBinary(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "agent")
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", bin, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
@@ -362,6 +361,7 @@ func TestDemoMendsARealModule(t *testing.T) {
 	bin := agentBinary(t)
 
 	t.Run("headless", func(t *testing.T) { // RUN-1
+		t.Parallel()
 		h := newDemoHouse(t, bin)
 		res := h.turn(t, exitDone, "--mode", "full", demo.Prompt)
 		if res.Status != "completed" || !strings.HasPrefix(res.Text, mended) || res.Requests != len(repair().Moves) || res.Error != nil || res.Refused != nil {
@@ -376,6 +376,7 @@ func TestDemoMendsARealModule(t *testing.T) {
 
 	// Killed while the second test run goes on, after the first edit.
 	t.Run("killed", func(t *testing.T) { // REL-1, LOG-14
+		t.Parallel()
 		h := newDemoHouse(t, bin)
 		gate := h.shut(t, 2)
 		cmd := h.command("run", "--mode", "full", demo.Prompt)
@@ -423,6 +424,7 @@ func TestDemoMendsARealModule(t *testing.T) {
 
 	// Interrupted while the first test run goes on; then somebody says "go on".
 	t.Run("interrupted", func(t *testing.T) { // RUN-2
+		t.Parallel()
 		h := newDemoHouse(t, bin)
 		gate := h.shut(t, 1)
 		cmd := h.command("run", "--mode", "full", "--output", "json", demo.Prompt)
@@ -462,6 +464,7 @@ func TestDemoMendsARealModule(t *testing.T) {
 
 	// Without permission nothing runs and nothing is claimed.
 	t.Run("refused", func(t *testing.T) { // RUN-1, PERM-1
+		t.Parallel()
 		h := newDemoHouse(t, bin)
 		res := h.turn(t, exitDone, demo.Prompt)
 		if res.Status != "completed" || !strings.Contains(res.Text, "refused") || len(res.Refused) != 1 || res.Refused[0].Tool != "bash" || len(res.ChangedFiles) != 0 {
@@ -469,20 +472,21 @@ func TestDemoMendsARealModule(t *testing.T) {
 		}
 		wantCalls(t, h, "bash", "0 started, 0 finished, interrupted [denied]")
 	})
-}
 
-// The demo that everybody sees first, in the real program.
-func TestDemoTally(t *testing.T) {
-	h := newDemoHouse(t, agentBinary(t))
-	dir := filepath.Join(h.dir, "..", "tally")
-	res := decodeResult(t, h.run(t, exitDone, "demo", "--run", "--output", "json", "--dir", dir))
-	if res.Status != "completed" || !strings.HasPrefix(res.Text, "Both tests pass now.") || len(res.ChangedFiles) != 1 {
-		t.Errorf("result %+v", res)
-	}
-	wantCalls(t, h, "bash", "3 started, 3 finished, interrupted []")
-	test := exec.Command("go", "test", "-count=1", "./...")
-	test.Dir, test.Env = dir, h.env
-	if out, err := test.CombinedOutput(); err != nil {
-		t.Errorf("the sample's tests: %v\n%s", err, out)
-	}
+	// The demo that everybody sees first.
+	t.Run("sample", func(t *testing.T) { // CLI-3
+		t.Parallel()
+		h := newDemoHouse(t, bin)
+		dir := filepath.Join(h.dir, "..", "tally")
+		res := decodeResult(t, h.run(t, exitDone, "demo", "--run", "--output", "json", "--dir", dir))
+		if res.Status != "completed" || !strings.HasPrefix(res.Text, "Both tests pass now.") || len(res.ChangedFiles) != 1 {
+			t.Errorf("result %+v", res)
+		}
+		wantCalls(t, h, "bash", "3 started, 3 finished, interrupted []")
+		test := exec.Command("go", "test", "-count=1", "./...")
+		test.Dir, test.Env = dir, h.env
+		if out, err := test.CombinedOutput(); err != nil {
+			t.Errorf("the sample's tests: %v\n%s", err, out)
+		}
+	})
 }

@@ -1,5 +1,5 @@
-// Command agent is Varve: a coding agent in the terminal whose memory is an
-// append-only record.
+// Command agent wires one program together: Varve, a coding agent in the
+// terminal whose memory is an append-only record.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command bench measures the figures of docs/performance.md, each with its
-// limit beside it.
+// Command bench measures what the program costs, with each limit beside its
+// figure (docs/performance.md).
 //
 // It runs the built program against a scripted provider in this process.
 // What counts are processor seconds, counts of bytes and requests, and ratios

@@ -30,9 +30,9 @@ func (r *row) drawCall(w int, l look, open bool, now time.Time) []string {
 	out := []string{plain.Truncate(head+l.ink(inkDim, tail), w)}
 	switch {
 	case r.src.broken != "":
-		return append(out, trouble(r.src, w, l))
+		return append(out, "  "+trouble(r.src, w-2, l))
 	case r.out.broken != "":
-		return append(out, trouble(r.out, w, l))
+		return append(out, "  "+trouble(r.out, w-2, l))
 	case r.out.missing:
 		return append(out, l.ink(inkDim, "  "+r.out.pending()))
 	case r.planned && r.state != callFailed:
@@ -139,7 +139,7 @@ func fileLines(files []session.FileChange, w int, l look) []string {
 	var out []string
 	for i, f := range files {
 		if i == foldOutput && len(files) > foldOutput+1 {
-			return append(out, l.ink(inkDim, fmt.Sprintf("  … %s", words.Count(len(files)-i, "more file"))))
+			return append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %s", words.Count(len(files)-i, "more file")), w)))
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate("  "+plain.Clean(f.Op+" "+words.OneLine(f.Path)), w)))
 	}
@@ -216,13 +216,13 @@ func (r *row) drawChange(w int, l look, open bool) ([]string, bool) {
 	default:
 		draw(a.editArgs.texts())
 	}
-	out = append([]string{l.ink(inkDim, fmt.Sprintf("  +%d −%d%s", added, removed, what))}, out...)
+	out = append([]string{l.ink(inkDim, plain.Truncate(fmt.Sprintf("  +%d −%d%s", added, removed, what), w))}, out...)
 	if omitted > 0 {
 		s := fmt.Sprintf("  … %s", words.Count(omitted, "more line"))
 		if !open {
 			s += " (Ctrl+O)"
 		}
-		out = append(out, l.ink(inkDim, s))
+		out = append(out, l.ink(inkDim, plain.Truncate(s, w)))
 	}
 	return out, true
 }

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"varve/internal/content"
+	"varve/internal/harness"
+	"varve/internal/jsonl"
+	"varve/internal/session"
+	"varve/internal/words"
+)
+
+// verifySession checks the chain, the references and every content hash, and
+// names the first bad byte (LOG-4).
+func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) error {
+	refs, missing := 0, []string{}
+	rep, err := jsonl.Verify(path, func(f *jsonl.File, l jsonl.Line, raw []byte) error {
+		e, err := session.Decode(raw)
+		if err != nil {
+			return fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
+		}
+		switch ev := e.Event.(type) {
+		case session.SessionCreated:
+			if ev.From != nil && ev.From.Gaps {
+				f.AllowGaps()
+			}
+		case session.LogRepaired:
+			if err := f.Forgive(ev.From, ev.To, ev.SHA256); err != nil {
+				return fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
+			}
+		}
+		return harness.Refs(raw, func(r session.Ref) {
+			refs++
+			if b, err := blobs.Get(r.SHA256); err != nil || int64(len(b)) != r.Size {
+				if err == nil {
+					err = errors.New("its size differs")
+				}
+				missing = append(missing, fmt.Sprintf("event %d: %v", e.Seq, err))
+			}
+		})
+	})
+	if err != nil {
+		return sessionErr(err)
+	}
+	bad := rep.Bad()
+	if asJSON {
+		printJSON(w, map[string]any{
+			"lines": rep.Lines, "events": rep.Events, "bytes": rep.Bytes, "references": refs, "damage": rep.Damage, "content": missing, "first_bad_byte": bad,
+		})
+	} else {
+		fmt.Fprintf(w, "%s, %s, %s\n", words.Count(rep.Events, "event"), words.Bytes(rep.Bytes), words.Count(refs, "reference"))
+		for _, d := range rep.Damage {
+			fmt.Fprintf(w, "line %d, bytes %d to %d: %s (first bad byte %d)\n", d.Line, d.From, d.To, d.Kind, d.Bad)
+		}
+		for _, s := range missing {
+			fprintln(w, s)
+		}
+		if rep.Piece > 0 {
+			fmt.Fprintf(w, "the last %s are a line that is not finished: no damage, the next append accounts for it\n", words.Bytes(rep.Piece))
+		}
+	}
+	if len(rep.Damage) > 0 || len(missing) > 0 {
+		if bad >= 0 {
+			return exit(exitSession, "damaged: the first bad byte is %d; the rest of the session can be read", bad)
+		}
+		return exit(exitSession, "damaged: %s lost or changed; the rest of the session can be read", words.Count(len(missing), "blob"))
+	}
+	if !asJSON {
+		fprintln(w, "whole: every line, reference and hash is as it was written")
+	}
+	return nil
+}
+
+func showRequests(w io.Writer, s *harness.Session, n int, asJSON bool) error {
+	type row struct {
+		N       int            `json:"n"`
+		Event   session.Seq    `json:"event"`
+		At      time.Time      `json:"at"`
+		Purpose string         `json:"purpose"`
+		Attempt int            `json:"attempt"`
+		Model   string         `json:"model"`
+		Bytes   int64          `json:"bytes"`
+		Shared  int64          `json:"shared"`
+		SHA256  string         `json:"sha256"`
+		Broke   *session.Break `json:"broke,omitempty"`
+	}
+	rows := []row{}
+	for after := session.Seq(0); ; {
+		entries, err := s.Entries(after, 1000)
+		if err != nil {
+			return sessionErr(err)
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for _, e := range entries {
+			after = e.Seq
+			if r, ok := e.Event.(session.RequestSent); ok {
+				rows = append(rows, row{len(rows) + 1, e.Seq, e.At, r.Purpose, r.Attempt, r.Model.String(), r.Size, r.Shared, r.SHA256, r.Broke})
+			}
+		}
+	}
+	if n > 0 {
+		if n > len(rows) {
+			return exit(exitUsage, "there are %s", words.Count(len(rows), "request"))
+		}
+		b, err := s.Request(rows[n-1].Event)
+		if err != nil {
+			return sessionErr(err)
+		}
+		_, err = w.Write(b)
+		return err
+	}
+	if asJSON {
+		printJSON(w, rows)
+		return nil
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		why := ""
+		if r.Broke != nil {
+			why = "prefix broke: " + r.Broke.Cause
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s\tattempt %d\t%s\t%d shared\t%s\n", r.N, r.Purpose, r.Model, r.Attempt, words.Bytes(r.Bytes), r.Shared, why)
+	}
+	return tw.Flush()
+}

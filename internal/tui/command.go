@@ -1,0 +1,240 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"varve/internal/harness/drive"
+	"varve/internal/session"
+	"varve/internal/tui/paint"
+)
+
+// Commands that begin with "/", and the answers of overlays.
+
+// command carries out a command of the table.
+func (r *Root) command(name, args string) tea.Cmd {
+	c := r.chat
+	switch name {
+	case "help":
+		return r.do(ActHelp, InChat)
+	case "new":
+		return r.switchTo("")
+	case "resume":
+		if args != "" {
+			return r.switchTo(args)
+		}
+		return r.sessions()
+	case "model":
+		p, m, ok := strings.Cut(args, "/")
+		if !ok {
+			return r.models()
+		}
+		return func() tea.Msg {
+			rows, err := r.agent.Models(r.ctx)
+			if err != nil {
+				return failedMsg{err}
+			}
+			i := slices.IndexFunc(rows, func(x ModelInfo) bool { return x.Model.Provider == p && (x.Model.Model == m || x.Model.Model == "") })
+			if i < 0 {
+				return failedMsg{fmt.Errorf("%s: no such provider or model; /model lists them", args)}
+			}
+			row := rows[i]
+			row.Model.Model = m
+			return modelMsg{row}
+		}
+	case "context":
+		return func() tea.Msg {
+			text, err := r.agent.Context(r.ctx)
+			return contextMsg{text, err}
+		}
+	case "toasts":
+		r.open(newView("Notices", r.pastToasts()))
+	case "copy":
+		return r.copy(args)
+	case "plan":
+		return r.do(ActPlan, InChat)
+	case "theme":
+		if args != "" && !slices.Contains(ThemeNames(), args) {
+			r.say("error", args+": themes are "+strings.Join(ThemeNames(), ", ")+".")
+			return nil
+		}
+		r.looks.Theme = args
+		r.restyle()
+	case "editor":
+		return r.do(ActEditor, InChat)
+	case "rename":
+		if args == "" {
+			r.say("error", "/rename wants a title")
+			return nil
+		}
+		return r.submit(drive.Rename{Title: []byte(args)})
+	case "exit":
+		return r.quit(false)
+	default:
+		c.hint = (&LaterCommand{name}).Error()
+	}
+	return nil
+}
+
+func (r *Root) pastToasts() string {
+	if len(r.past) == 0 {
+		return "There were none."
+	}
+	var b strings.Builder
+	for _, x := range slices.Backward(r.past) {
+		fmt.Fprintf(&b, "%s  %-8s %s\n", x.until.Format(time.TimeOnly), x.level, x.text)
+	}
+	return b.String()
+}
+
+// copy hands the last answer, or its n-th code block, to the clipboard.
+func (r *Root) copy(args string) tea.Cmd {
+	text := r.chat.tr.answer()
+	if args != "" {
+		code, ok := r.chat.tr.lastCode()
+		if !ok {
+			r.say("warning", "There is no code block in the last answer.")
+			return nil
+		}
+		text = code
+	}
+	if text == "" {
+		r.say("warning", "There is no answer to copy yet.")
+		return nil
+	}
+	r.say("success", "Copied "+sizeOf(text)+" to the terminal's clipboard.")
+	return paint.SetClipboard(text)
+}
+
+func sizeOf(s string) string {
+	n := strings.Count(strings.TrimRight(s, "\n"), "\n") + 1
+	if n == 1 {
+		return "one line"
+	}
+	return fmt.Sprintf("%d lines", n)
+}
+
+func (r *Root) switchTo(id string) tea.Cmd {
+	return func() tea.Msg {
+		who, err := r.agent.Switch(r.ctx, id)
+		return switchedMsg{who, err}
+	}
+}
+
+// chosen takes the answers of overlays and of commands.
+func (r *Root) chosen(msg tea.Msg) tea.Cmd {
+	switch m := msg.(type) {
+	case failedMsg:
+		if !errors.Is(m.err, drive.ErrNothing) && !errors.Is(m.err, context.Canceled) {
+			r.say("error", m.err.Error())
+		}
+	case refusedMsg:
+		r.say("error", m.err.Error())
+		if r.chat.comp.Empty() {
+			r.chat.comp.SetText(m.draft)
+		}
+	case saidMsg:
+		r.say(m.level, m.text)
+	case FilesMsg:
+		r.chat.comp.Listed(m)
+	case historyMsg:
+		if m.err != nil {
+			r.say("warning", "The history can't be read: "+m.err.Error())
+		}
+		r.chat.comp.history = ParseHistory(m.lines)
+	case sessionsMsg:
+		return r.listSessions(m)
+	case modelsMsg:
+		return r.listModels(m)
+	case offersMsg:
+		return r.listOffers(m)
+	case offerMsg:
+		return r.takeOffer(m)
+	case takenMsg:
+		return r.taken(m)
+	case usedMsg:
+		if m.err != nil {
+			r.say("error", m.err.Error())
+			return nil
+		}
+		r.id = m.id
+		r.say("success", "The model is "+m.id.Model.String()+" from now on.")
+	case PickRowsMsg:
+		return r.toPicker(m)
+	case modelMsg:
+		return r.choose(m)
+	case reasonMsg:
+		level := m.level
+		if level == "default" {
+			level = ""
+		}
+		return r.submit(drive.Choose{Model: r.model(), Reasoning: level, By: "user"})
+	case openMsg:
+		return r.switchTo(m.id)
+	case switchedMsg:
+		return r.switched(m)
+	case contextMsg:
+		if m.err != nil {
+			r.say("error", m.err.Error())
+			return nil
+		}
+		r.open(newView("Context", m.text))
+	case editMsg:
+		return edited(m)
+	case editedMsg:
+		if m.err != nil {
+			r.say("error", "The editor failed: "+m.err.Error())
+			return nil
+		}
+		r.chat.comp.SetText(m.text)
+	case modeMsg:
+		r.chat.fullOnce = r.chat.fullOnce || m.mode == "full"
+		return r.submit(drive.SetMode{Mode: m.mode})
+	case quitMsg:
+		return tea.Quit
+	case PaletteMsg:
+		if m.Command == "" {
+			return r.do(m.Action, InChat)
+		}
+		if !strings.HasSuffix(m.Command, " ") {
+			return r.command(strings.TrimPrefix(m.Command, "/"), "")
+		}
+		if r.chat.comp.Empty() {
+			return r.chat.comp.Paste(m.Command) // its words follow
+		}
+		return r.command(strings.TrimSpace(strings.TrimPrefix(m.Command, "/")), "")
+	}
+	return nil
+}
+
+// model is the one that the next request goes to.
+func (r *Root) model() session.Model {
+	if m := r.state.Branch.Model; m != (session.Model{}) {
+		return m
+	}
+	return r.id.Model
+}
+
+// switched shows another session.
+func (r *Root) switched(m switchedMsg) tea.Cmd {
+	if m.err != nil {
+		r.say("error", m.err.Error())
+		return nil
+	}
+	r.epoch++
+	r.id, r.state, r.version, r.fault, r.pulses = m.id, session.State{}, 0, "", nil
+	r.frame.State = r.state
+	old := r.chat
+	r.chat = newChat(r.look(), old.comp)
+	r.chat.fullOnce, r.chat.focused = old.fullOnce, old.focused
+	if m.id.Draft != "" && r.chat.comp.Empty() {
+		r.chat.comp.SetText(m.id.Draft)
+	}
+	return r.tail()
+}

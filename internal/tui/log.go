@@ -1,0 +1,146 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"varve/internal/harness/drive"
+	"varve/internal/session"
+	"varve/internal/tui/paint"
+	"varve/internal/words"
+)
+
+// What comes of the session, and what the screen asks for because of it.
+
+// log takes what comes of the session.
+func (r *Root) log(msg tea.Msg) (tea.Cmd, bool) {
+	switch m := msg.(type) {
+	case tailMsg:
+		if m.epoch != r.epoch {
+			return nil, true
+		}
+		r.chat.tr.add(m.entries)
+		if m.err != nil {
+			r.say("error", m.err.Error())
+		}
+		if r.id.Notice != "" {
+			r.say("warning", r.id.Notice)
+		}
+		return tea.Batch(r.follow(), r.begin()), true
+	case updateMsg:
+		return r.updated(m), true
+	case olderMsg:
+		if m.epoch == r.epoch {
+			r.chat.asking = false
+			if m.err != nil {
+				r.say("error", m.err.Error())
+			}
+			r.chat.tr.prepend(m.entries)
+		}
+		return nil, true
+	case bodyMsg:
+		if m.epoch == r.epoch {
+			r.chat.tr.give(m.want, m.bytes, m.err)
+		}
+		return nil, true
+	case questionMsg:
+		if m.epoch == r.epoch {
+			r.chat.ask(m)
+		}
+		return nil, true
+	}
+	return nil, false
+}
+
+// begin does what the program was started for.
+func (r *Root) begin() tea.Cmd {
+	var cmds []tea.Cmd
+	if r.first != "" {
+		cmds = append(cmds, r.submit(drive.Say{Text: []byte(r.first)}))
+		r.first = ""
+	} else if r.goOn {
+		cmds = append(cmds, r.submit(drive.Resume{}))
+	}
+	r.goOn = false
+	return tea.Batch(cmds...)
+}
+
+func (r *Root) updated(m updateMsg) tea.Cmd {
+	if m.epoch != r.epoch {
+		return nil
+	}
+	if m.err != nil {
+		if !errors.Is(m.err, context.Canceled) {
+			r.fault = m.err.Error()
+		}
+		return nil
+	}
+	fresh := len(m.Entries) > 0
+	r.chat.tr.add(m.Entries)
+	r.chat.tr.pulses(m.Pulses)
+	r.pulses, r.version, r.state, r.frame.State = m.Pulses, m.Version, m.State, m.State
+	r.busy, r.ours = m.Busy, m.Ours
+	r.fault = ""
+	if m.Fault != nil {
+		r.fault = m.Fault.Error()
+	}
+	var cmds []tea.Cmd
+	if fresh {
+		for _, e := range m.Entries {
+			if ev, ok := e.Event.(session.ToastPosted); ok {
+				r.say(ev.Level, words.Toast(ev))
+			}
+			if _, ok := e.Event.(session.TurnEnded); ok && !r.chat.focused {
+				cmds = append(cmds, paint.Notify("Varve: the turn has ended"), paint.Bell())
+			}
+		}
+		cmds = append(cmds, r.chat.questions(r))
+	}
+	return tea.Batch(append(cmds, r.follow())...)
+}
+
+// say shows a toast.
+func (r *Root) say(level, text string) {
+	r.toasts = r.toasts.at(r.now).post(level, text, r.now)
+	r.past = append(r.past, toast{level: level, text: text, count: 1, until: r.now})
+	if len(r.past) > 500 {
+		r.past = r.past[len(r.past)-500:]
+	}
+}
+
+// clock asks for a tick where something on the screen tells the time.
+func (r *Root) clock() tea.Cmd {
+	wait := r.chat.tr.wake()
+	if wait <= 0 && len(r.toasts) > 0 {
+		wait = time.Second
+	}
+	if r.ticking || wait <= 0 {
+		return nil
+	}
+	r.ticking = true
+	return tea.Tick(wait, func(t time.Time) tea.Msg { return tickMsg(t) })
+}
+
+// fetch asks for what visible rows need: older entries, stored content.
+func (r *Root) fetch() tea.Cmd {
+	var cmds []tea.Cmd
+	epoch := r.epoch
+	if !r.chat.asking && r.chat.tr.wantsOlder() {
+		r.chat.asking = true
+		q := r.chat.tr.first
+		cmds = append(cmds, func() tea.Msg {
+			entries, err := r.agent.Before(r.ctx, q, 300)
+			return olderMsg{epoch, entries, err}
+		})
+	}
+	for _, w := range r.chat.newWants() {
+		cmds = append(cmds, func() tea.Msg {
+			b, err := r.agent.Body(r.ctx, w.at, w.b)
+			return bodyMsg{epoch, w, b, err}
+		})
+	}
+	return tea.Batch(cmds...)
+}
