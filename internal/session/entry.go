@@ -116,7 +116,7 @@ func (id ItemID) Before(o ItemID) bool {
 }
 
 func (id ItemID) String() string {
-	if id.Part <= 1 {
+	if id.Part <= 1 || id.IsZero() {
 		return strconv.FormatUint(uint64(id.Seq), 10)
 	}
 	return strconv.FormatUint(uint64(id.Seq), 10) + "." + strconv.Itoa(id.Part)
@@ -136,17 +136,15 @@ func ParseItemID(s string) (ItemID, error) {
 	return ItemID{Seq(q), part}, nil
 }
 
-// MarshalText writes the id as [ItemID.String] does, and "" for none.
+// MarshalText writes the id as [ItemID.String] does, and "0" for none: ""
+// would be left out like an absent one (PLAN-1, PLAN-7).
 func (id ItemID) MarshalText() ([]byte, error) {
-	if id.IsZero() {
-		return nil, nil
-	}
 	return []byte(id.String()), nil
 }
 
 // UnmarshalText reads what [ItemID.MarshalText] wrote.
 func (id *ItemID) UnmarshalText(b []byte) (err error) {
-	if len(b) == 0 {
+	if len(b) == 0 || string(b) == "0" {
 		*id = ItemID{}
 		return nil
 	}

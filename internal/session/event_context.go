@@ -3,11 +3,12 @@ package session
 // Instructions, catalogs, edits of the view, media.
 type (
 	// InstructionPublished puts an instruction under its key, in place of the
-	// one that stood there (ASM-8). Report is the assembly it came from.
+	// one that stood there (ASM-8). Report is the fingerprint of the assembly it
+	// came from, which is recorded in the same batch.
 	InstructionPublished struct {
 		Key    string `json:"key"`
 		Path   string `json:"path"` // PathKey
-		Report Seq    `json:"report,omitzero"`
+		Report string `json:"report,omitempty"`
 		Text   Text   `json:"text"`
 		Tokens Tokens `json:"tokens"`
 	}
@@ -38,7 +39,7 @@ type (
 		Key        string `json:"key"`
 		Title      Text   `json:"title"`
 		Supersedes ItemID `json:"supersedes,omitzero"`
-		Stale      bool   `json:"stale,omitempty"`
+		Stale      bool   `json:"stale,omitzero"`
 		Snapshot   Text   `json:"snapshot"`
 		Text       Text   `json:"text"`
 		Tokens     Tokens `json:"tokens"`
@@ -47,7 +48,7 @@ type (
 	CatalogRefreshed struct {
 		Item     ItemID `json:"item"`
 		Snapshot Text   `json:"snapshot"`
-		Stale    bool   `json:"stale,omitempty"`
+		Stale    bool   `json:"stale,omitzero"`
 	}
 
 	CatalogDropped struct {

@@ -16,7 +16,7 @@ type (
 		Session string `json:"session"`
 		Seq     Seq    `json:"seq"`
 		Why     string `json:"why"` // import, purge, export
-		Gaps    bool   `json:"gaps,omitempty"`
+		Gaps    bool   `json:"gaps,omitzero"`
 	}
 
 	SessionRenamed struct {
@@ -42,7 +42,7 @@ type (
 
 	// Compaction is the compaction part of the settings.
 	Compaction struct {
-		Mode      *string `json:"mode,omitempty"`
+		Mode      *string `json:"mode,omitzero"`
 		Threshold *int    `json:"threshold,omitempty"`
 		Target    *int    `json:"target,omitempty"`
 	}

@@ -9,7 +9,7 @@ type (
 		Verdict     string   `json:"verdict"` // allow, ask, deny
 		Rule        string   `json:"rule,omitempty"`
 		Effects     []string `json:"effects,omitempty"`
-		Beside      bool     `json:"beside,omitempty"` // may run beside other calls (TOOL-6)
+		Beside      bool     `json:"beside,omitzero"` // may run beside other calls (TOOL-6)
 		Paths       *Text    `json:"paths,omitempty"`
 		ShownSHA256 string   `json:"shown_sha256,omitempty"`
 	}

@@ -190,7 +190,7 @@ type (
 		Limit     int    `json:"limit,omitzero"` // tokens
 		Used      int    `json:"used,omitzero"`
 		NotBefore string `json:"not_before,omitempty"` // RFC 3339, UTC
-		Retry     bool   `json:"retry,omitempty"`
+		Retry     bool   `json:"retry,omitzero"`
 		Message   *Text  `json:"message,omitempty"`
 	}
 
@@ -202,7 +202,7 @@ type (
 		Limit    int    `json:"limit"`
 		Kind     string `json:"kind"` // input, total
 		Source   string `json:"source"`
-		Dropped  bool   `json:"dropped,omitempty"`
+		Dropped  bool   `json:"dropped,omitzero"`
 	}
 
 	// EndpointLearned is a quirk that an endpoint showed.

@@ -10,7 +10,7 @@ import (
 // views that it hands out are values that anyone may keep.
 type Fold struct {
 	head     Seq
-	table    []Item // every item of the session, by id
+	table    table
 	branches map[string]*branch
 	names    []string // in the order of creation
 	growing  Growing
@@ -69,11 +69,21 @@ func (f *Fold) Before(name string, q Seq) (Branch, bool) {
 
 // Item finds a recorded item of any branch.
 func (f *Fold) Item(id ItemID) (Item, bool) {
-	i := sort.Search(len(f.table), func(i int) bool { return !f.table[i].ID.Before(id) })
-	if i == len(f.table) || f.table[i].ID != id {
+	i := f.table.after(id) - 1
+	if i < 0 || f.table.at(i).ID != id {
 		return Item{}, false
 	}
-	return f.table[i], true
+	return f.table.at(i), true
+}
+
+// Result finds the result of a call. It is recorded soon after the call.
+func (f *Fold) Result(call ItemID) (Item, bool) {
+	for i := f.table.after(call); i < f.table.n; i++ {
+		if it := f.table.at(i); it.Call == call {
+			return it, true
+		}
+	}
+	return Item{}, false
 }
 
 // File returns the content that the session last saw at a path.
@@ -103,13 +113,13 @@ func (f *Fold) Apply(e Entry) error {
 		return nil
 	}
 	f.grow(e)
-	if k, ok := kindOf(e.Type); ok && k.head {
-		b.state.Head = e.Seq
-	}
 	f.applySession(b, e)
 	f.applyTurn(b, e)
 	f.applyTool(b, e)
 	f.applyContext(b, e)
+	if MovesHead(e.Type) {
+		b.state.Head = e.Seq
+	}
 	return nil
 }
 
@@ -118,10 +128,11 @@ func (f *Fold) add(b *branch, it Item) {
 	if it.At == 0 {
 		it.At = it.ID.Seq
 	}
-	f.table = append(f.table, it)
-	b.list = append(b.list, int32(len(f.table)-1))
+	f.table.add(it)
+	b.list = append(b.list, int32(f.table.n-1))
+	was := b.state.View.tokens
 	b.state.View = b.state.View.with(f.table, b)
-	b.state.Size.Since += it.Tokens.N
+	b.state.Size.Since += b.state.View.tokens - was
 }
 
 // grow folds what only grows, whatever the branch.
@@ -216,7 +227,7 @@ func (f *Fold) applyContext(b *branch, e Entry) {
 	switch ev := e.Event.(type) {
 	case InstructionPublished:
 		it := Item{ID: e.Seq.Item(), At: e.Seq, Kind: InstructionItem, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens, Key: ev.Key}
-		f.table = append(f.table, it)
+		f.table.add(it)
 		s.View.table = f.table
 		s.instruct(ev.Key, &it)
 	case InstructionWithdrawn:
@@ -231,7 +242,7 @@ func (f *Fold) applyContext(b *branch, e Entry) {
 	case CatalogPublished:
 		f.add(b, Item{ID: e.Seq.Item(), Kind: CatalogItem, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens, Key: ev.Key})
 	case CatalogDropped:
-		s.View.remove(ev.Item)
+		s.remove(ev.Item)
 		s.cut("catalog", ev.Item)
 	case ItemMasked:
 		s.edit(f, ev.Item, e.Seq, ev.Text, ev.Tokens)
@@ -240,16 +251,16 @@ func (f *Fold) applyContext(b *branch, e Entry) {
 		s.edit(f, ev.Item, e.Seq, ev.Text, ev.Tokens)
 		s.cut("replacement", ev.Item)
 	case ItemRemoved:
-		s.View.remove(ev.Item)
+		s.remove(ev.Item)
 		s.cut("replacement", ev.Item)
 	case MediaNoted:
 		s.cut("media", ItemID{})
 	case CheckpointCommitted:
 		it := Item{ID: e.Seq.Item(), At: e.Seq, Kind: CheckpointItem, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens}
-		f.table = append(f.table, it)
+		f.table.add(it)
 		s.View.table = f.table
 		s.View.checkpoint, s.View.covered = &it, ev.Ranges
-		s.View.recount()
+		s.recount()
 		s.Size = Size{}
 		s.cut("checkpoint", it.ID)
 	}
@@ -262,17 +273,15 @@ func (s *Branch) instruct(key string, it *Item) {
 	next := slices.Clone(old[:i])
 	if it != nil {
 		next = append(next, *it)
-		s.Size.Since += it.Tokens.N
 	}
 	if i < len(old) && old[i].Key == key {
-		s.Size.Since -= old[i].Tokens.N
 		i++
 		s.cut("instruction", ItemID{})
 	} else if it != nil {
 		s.cut("instruction", it.ID)
 	}
 	s.View.instructions = append(next, old[i:]...)
-	s.View.recount()
+	s.recount()
 }
 
 func (s *Branch) edit(f *Fold, id ItemID, at Seq, text Text, size Tokens) {
@@ -280,26 +289,21 @@ func (s *Branch) edit(f *Fold, id ItemID, at Seq, text Text, size Tokens) {
 	if !ok {
 		return
 	}
-	was := it
-	rest := slices.DeleteFunc(slices.Clone(s.View.edited), func(e Item) bool {
-		if e.ID == id {
-			was = e
-		}
-		return e.ID == id
-	})
-	s.Size.Since += size.N - was.Tokens.N
+	rest := slices.DeleteFunc(slices.Clone(s.View.edited), func(e Item) bool { return e.ID == id })
 	it.At, it.Text, it.Tokens = at, text, size
 	s.View.edited = append(rest, it)
-	s.View.recount()
+	s.recount()
 }
 
-func (v *View) remove(id ItemID) {
-	v.removed = append(slices.Clip(v.removed), id)
-	v.recount()
+func (s *Branch) remove(id ItemID) {
+	s.View.removed = append(slices.Clip(s.View.removed), id)
+	s.recount()
 }
 
 // recount sums the view up anew, after a change that is not an addition.
-func (v *View) recount() {
-	v.tokens = 0
-	v.All(func(it Item) bool { v.tokens += it.Tokens.N; return true })
+func (s *Branch) recount() {
+	was := s.View.tokens
+	s.View.tokens = 0
+	s.View.All(func(it Item) bool { s.View.tokens += it.Tokens.N; return true })
+	s.Size.Since += s.View.tokens - was
 }

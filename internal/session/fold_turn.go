@@ -37,7 +37,7 @@ func (f *Fold) applyTurn(b *branch, e Entry) {
 		}
 		s.Last = Ended{Turn: ev.Turn, At: e.Seq, Status: ev.Status, Answer: ev.Answer, Error: ev.Error}
 	case RequestSent:
-		s.Sent = Sent{Seq: e.Seq, Size: ev.Size}
+		s.Sent = Sent{Seq: e.Seq, Size: ev.Size, Model: ev.Model, Recorded: s.Occupied(), Room: ev.Capacity}
 		s.turn(ev.Turn, func(t *Turn) {
 			t.Open = Open{Seq: e.Seq, Attempt: ev.Attempt}
 			t.Requests++
@@ -104,8 +104,13 @@ func (f *Fold) userSaid(b *branch, e Entry, ev UserSaid) {
 
 func (f *Fold) replyCompleted(b *branch, e Entry, ev ReplyCompleted) {
 	s := &b.state
-	f.account(s.Model, ev.Usage)
-	before := s.Occupied()
+	// What came while the request was open, also another model, is not what it
+	// carried.
+	model, carried, before := s.Model, s.Occupied(), s.Occupied()
+	if s.Sent.Seq == ev.Request {
+		model, carried = s.Sent.Model, s.Sent.Recorded
+	}
+	f.account(model, ev.Usage)
 	var calls []Call
 	var turn Seq
 	if s.Turn != nil {
@@ -123,8 +128,10 @@ func (f *Fold) replyCompleted(b *branch, e Entry, ev ReplyCompleted) {
 		f.add(b, it)
 	}
 	if u := ev.Usage; u != nil && u.Input+u.Cached+u.CacheWrite > 0 {
-		f.calibrate(s.Model, before, u.Input+u.Cached+u.CacheWrite)
-		s.Size = Size{Reported: u.Input + u.Cached + u.CacheWrite + u.Output, Seq: e.Seq}
+		f.calibrate(model, carried, u.Input+u.Cached+u.CacheWrite)
+		if model == s.Model {
+			s.Size = Size{Reported: u.Input + u.Cached + u.CacheWrite + u.Output, Seq: e.Seq, Since: before - carried}
+		}
 	}
 	if s.Turn == nil || s.Turn.Open.Seq != ev.Request {
 		return
@@ -192,7 +199,11 @@ func (f *Fold) account(m Model, u *Usage) {
 
 func (f *Fold) replyRejected(b *branch, e Entry, ev ReplyRejected) {
 	s := &b.state
-	f.account(s.Model, ev.Usage)
+	model := s.Model
+	if s.Sent.Seq == ev.Request {
+		model = s.Sent.Model
+	}
+	f.account(model, ev.Usage)
 	if ev.Kept && ev.Text != nil {
 		it := Item{ID: e.Seq.Item(), Kind: AssistantItem, Source: FromModel, Text: *ev.Text, Tokens: ev.Tokens, Marked: "interrupted"}
 		if ev.Class == "length" {

@@ -53,7 +53,7 @@ type Item struct {
 // by key, then the checkpoint, then items in recorded order (CTX-4). It is a
 // value that later events never change.
 type View struct {
-	table        []Item
+	table        table
 	spans        []span // in recorded order
 	instructions []Item // by key
 	edited       []Item // masked and replaced items, by id
@@ -91,7 +91,7 @@ func (v View) All(yield func(Item) bool) {
 	var g group
 	for _, span := range v.spans {
 		for _, i := range span.at {
-			it, ok := v.resolve(v.table[i])
+			it, ok := v.resolve(v.table.at(int(i)))
 			if !ok {
 				continue
 			}
@@ -124,26 +124,20 @@ func (v View) resolve(it Item) (Item, bool) {
 }
 
 // A group holds back what follows a reply with calls until each call has its
-// result: calls and results are put next to each other, in call order.
+// result: the results stand next to their reply, in call order.
 type group struct {
-	calls   []Item
-	results []Item // by call, zero where missing
+	parts   []Item // of the reply, from its first call on
+	results []Item // by part, zero where there is none
 	late    []Item // recorded meanwhile
 	missing int
 }
 
 func (g *group) add(it Item, yield func(Item) bool) bool {
 	switch {
-	case it.Kind == CallItem && (len(g.calls) == 0 || g.calls[0].ID.Seq == it.ID.Seq):
-		g.calls = append(g.calls, it)
-		g.results = append(g.results, Item{})
-		g.missing++
-		return true
-	case len(g.calls) == 0:
-		return yield(it)
 	case it.Kind == ResultItem:
-		for i, c := range g.calls {
-			if c.ID == it.Call && g.results[i].ID.IsZero() {
+		// One that no call waits for is no part of the view (PRV-4).
+		for i, p := range g.parts {
+			if p.Kind == CallItem && p.ID == it.Call && g.results[i].ID.IsZero() {
 				g.results[i] = it
 				g.missing--
 			}
@@ -152,7 +146,16 @@ func (g *group) add(it Item, yield func(Item) bool) bool {
 			return g.flush(yield)
 		}
 		return true
-	case it.Kind == UserItem || it.Kind == ShellItem || it.Kind == PlanKind || it.Kind == CatalogItem:
+	case len(g.parts) == 0 && it.Kind == CallItem, len(g.parts) > 0 && g.parts[0].ID.Seq == it.ID.Seq:
+		g.parts = append(g.parts, it)
+		g.results = append(g.results, Item{})
+		if it.Kind == CallItem {
+			g.missing++
+		}
+		return true
+	case len(g.parts) == 0:
+		return yield(it)
+	case waits(it.Kind):
 		g.late = append(g.late, it)
 		return true
 	}
@@ -161,10 +164,16 @@ func (g *group) add(it Item, yield func(Item) bool) bool {
 	return g.flush(yield) && g.add(it, yield)
 }
 
+// waits reports whether an item that is recorded while a group of calls is
+// open stands after the group.
+func waits(k ItemKind) bool {
+	return k == UserItem || k == ShellItem || k == PlanKind || k == CatalogItem
+}
+
 func (g *group) flush(yield func(Item) bool) bool {
 	held := *g
 	*g = group{}
-	for _, it := range held.calls {
+	for _, it := range held.parts {
 		if !yield(it) {
 			return false
 		}
@@ -182,9 +191,33 @@ func (g *group) flush(yield func(Item) bool) bool {
 	return true
 }
 
+// shows reports whether All will visit an item that is recorded behind those
+// of the view: a result only where a call of the last group waits for it.
+func (v View) shows(it Item) bool {
+	if _, ok := v.resolve(it); !ok || it.Kind != ResultItem {
+		return ok
+	}
+	for n := len(v.spans) - 1; n >= 0; n-- {
+		for i := len(v.spans[n].at) - 1; i >= 0; i-- {
+			o, ok := v.resolve(v.table.at(int(v.spans[n].at[i])))
+			switch {
+			case !ok || waits(o.Kind) || o.Kind == ResultItem && o.Call != it.Call:
+			case o.ID == it.Call:
+				return o.Kind == CallItem
+			case o.ID.Seq != it.Call.Seq || o.Kind == ResultItem:
+				return false
+			}
+		}
+	}
+	return false
+}
+
 // with returns the view with the last element of b's list behind the others.
-func (v View) with(table []Item, b *branch) View {
-	v.table = table
+func (v View) with(t table, b *branch) View {
+	v.table = t
+	if it := t.at(int(b.list[len(b.list)-1])); v.shows(it) {
+		v.tokens += it.Tokens.N
+	}
 	n, end := len(v.spans), len(b.list)
 	if n > 0 && v.spans[n-1].of == b && v.spans[n-1].from+len(v.spans[n-1].at) == end-1 {
 		v.spans = append([]span(nil), v.spans...)
@@ -192,7 +225,6 @@ func (v View) with(table []Item, b *branch) View {
 	} else {
 		v.spans = append(v.spans[:n:n], span{of: b, from: end - 1, at: b.list[end-1 : end : end]})
 	}
-	v.tokens += table[b.list[end-1]].Tokens.N
 	return v
 }
 

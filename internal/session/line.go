@@ -103,8 +103,8 @@ type Envelope struct {
 }
 
 // Scan reads the envelope of a line in the canonical form, and no other.
-// Data is found by matching braces, so a malformed payload may pass here and
-// fail in [Decode].
+// Data is found by matching braces and the body by its ends, so a malformed
+// payload may pass here and fail in [Decode], or where the body is read.
 func Scan(line []byte) (Envelope, bool) {
 	var e Envelope
 	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
@@ -117,7 +117,7 @@ func Scan(line []byte) (Envelope, bool) {
 	}
 	// "prev" is 32 hex digits: jsonl has checked them.
 	const prev = `,"prev":"`
-	if i == 0 || i > 19 || !bytes.HasPrefix(rest[i:], []byte(prev)) || len(rest) < i+len(prev)+33 {
+	if i == 0 || i > 19 || rest[0] == '0' || !bytes.HasPrefix(rest[i:], []byte(prev)) || len(rest) < i+len(prev)+33 {
 		return e, false
 	}
 	rest = rest[i+len(prev)+32:]
@@ -127,7 +127,7 @@ func Scan(line []byte) (Envelope, bool) {
 	if e.At, rest, ok = field(rest, `","at":"`); !ok {
 		return e, false
 	}
-	if e.Type, rest, ok = field(rest, `","type":"`); !ok {
+	if e.Type, rest, ok = field(rest, `","type":"`); !ok || len(e.Type) == 0 {
 		return e, false
 	}
 	rest = rest[1:]
@@ -142,7 +142,7 @@ func Scan(line []byte) (Envelope, bool) {
 		return e, false
 	}
 	e.Data, rest = rest[:n], rest[n:]
-	if r, found := bytes.CutPrefix(rest, []byte(`,"body":`)); found && len(r) > 2 && r[0] == '[' && r[len(r)-1] == '}' {
+	if r, found := bytes.CutPrefix(rest, []byte(`,"body":`)); found && bytes.HasPrefix(r, []byte("[")) && bytes.HasSuffix(r, []byte("]}")) {
 		e.Body = r[:len(r)-1]
 		return e, true
 	}
@@ -225,7 +225,7 @@ func (e Envelope) Decode() (Entry, error) {
 		return out, fmt.Errorf("event %d (%s): %w: %w", e.Seq, out.Type, ErrLine, err)
 	}
 	if out.Event, err = unspill(out.Event, e.Body); err != nil {
-		return out, fmt.Errorf("event %d (%s): %w", e.Seq, out.Type, err)
+		return out, fmt.Errorf("event %d (%s): %w: %w", e.Seq, out.Type, ErrLine, err)
 	}
 	return out, nil
 }
@@ -264,9 +264,14 @@ func parseTime(b []byte) (time.Time, error) {
 				n[f] = n[f]*10 + int(c-'0')
 			}
 		}
-		return time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*1e6, time.UTC), nil
+		t := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*1e6, time.UTC)
+		if n[3] > 23 || n[4] > 59 || n[5] > 59 || t.Month() != time.Month(n[1]) {
+			return time.Time{}, ErrLine // such as 31 November
+		}
+		return t, nil
 	}
-	return time.Parse(time.RFC3339Nano, string(b))
+	t, err := time.Parse(time.RFC3339Nano, string(b))
+	return t.UTC(), err
 }
 
 // intern avoids a copy for the names that make up most of a log.
@@ -286,96 +291,4 @@ func intern(b []byte) string {
 		return "user.said"
 	}
 	return string(b)
-}
-
-// Part decodes entry i of the body.
-func (e Entry) Part(i int) (Part, error) {
-	return PartOf(e.body, i)
-}
-
-// Parts decodes the whole body.
-func (e Entry) Parts() ([]Part, error) {
-	var all []Part
-	err := eachPart(e.body, func(_ int, v jsontext.Value) (bool, error) {
-		p, err := parsePart(v)
-		all = append(all, p)
-		return true, err
-	})
-	return all, err
-}
-
-// PartOf decodes entry i of a body, the raw JSON list of an [Envelope].
-func PartOf(body []byte, i int) (p Part, err error) {
-	found := false
-	err = eachPart(body, func(j int, v jsontext.Value) (bool, error) {
-		if j < i {
-			return true, nil
-		}
-		found = true
-		p, err = parsePart(v)
-		return false, err
-	})
-	if err == nil && !found {
-		err = fmt.Errorf("body has no entry %d: %w", i, ErrLine)
-	}
-	return p, err
-}
-
-func eachPart(body []byte, visit func(int, jsontext.Value) (bool, error)) error {
-	if body == nil {
-		return nil
-	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(body))
-	if _, err := d.ReadToken(); err != nil {
-		return fmt.Errorf("body: %w: %w", ErrLine, err)
-	}
-	for i := 0; d.PeekKind() != ']'; i++ {
-		v, err := d.ReadValue()
-		if err != nil {
-			return fmt.Errorf("body %d: %w: %w", i, ErrLine, err)
-		}
-		if more, err := visit(i, v); err != nil || !more {
-			return err
-		}
-	}
-	return nil
-}
-
-func parsePart(v jsontext.Value) (Part, error) {
-	if v.Kind() == '"' {
-		b, err := jsontext.AppendUnquote([]byte{}, v)
-		if err != nil {
-			return Part{}, fmt.Errorf("body text: %w: %w", ErrLine, err)
-		}
-		return Part{Bytes: b}, nil
-	}
-	var w struct {
-		B64 []byte `json:"b64"`
-		Ref *Ref   `json:"ref"`
-	}
-	if err := json.Unmarshal(v, &w); err != nil {
-		return Part{}, fmt.Errorf("body entry: %w: %w", ErrLine, err)
-	}
-	if w.Ref == nil && w.B64 == nil {
-		return Part{}, fmt.Errorf("body entry: neither text, b64 nor ref: %w", ErrLine)
-	}
-	return Part{Bytes: w.B64, Ref: w.Ref}, nil
-}
-
-// Refs calls visit for every reference that a body holds, in events that this
-// program does not know too: a reference has one shape (LOG-12).
-func (e Envelope) Refs(visit func(Ref)) error {
-	if !bytes.Contains(e.Body, []byte(`{"ref":`)) {
-		return nil
-	}
-	return eachPart(e.Body, func(_ int, v jsontext.Value) (bool, error) {
-		if v.Kind() != '{' {
-			return true, nil
-		}
-		p, err := parsePart(v)
-		if err == nil && p.Ref != nil {
-			visit(*p.Ref)
-		}
-		return true, err
-	})
 }

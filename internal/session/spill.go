@@ -49,16 +49,19 @@ func Spill(f Fact) (Fact, error) {
 	return f, nil
 }
 
-// unspill puts back the lists that a fold needs.
+// unspill puts back the lists that a fold needs. The event is then what it was
+// before [Spill]: whoever recorded it and whoever reads it hold the same state.
 func unspill(e Event, body []byte) (Event, error) {
 	var at *Text
 	var into func(b []byte) error
 	switch ev := e.(type) {
 	case ReplyCompleted:
 		at = ev.Spilled
+		ev.Spilled = nil
 		into = func(b []byte) error { err := json.Unmarshal(b, &ev.Parts); e = ev; return err }
 	case PlanChanged:
 		at = ev.Spilled
+		ev.Spilled = nil
 		into = func(b []byte) error { err := json.Unmarshal(b, &ev.Items); e = ev; return err }
 	}
 	if at == nil {

@@ -59,9 +59,12 @@ type Tools struct {
 
 // Sent is a recorded request.
 type Sent struct {
-	Seq  Seq
-	Size int64
-	Cut  *Break // what has changed since, so that the next one can't begin with it
+	Seq      Seq
+	Size     int64
+	Model    Model
+	Recorded int      // the recorded size of what it carries, as [Branch.Occupied] has it
+	Room     Capacity // of the model it was sent to
+	Cut      *Break   // what has changed since, so that the next one can't begin with it
 }
 
 // Size is how full the window is (CTX-6): what the provider reported for the
@@ -176,8 +179,8 @@ func (s State) Occupancy() Tokens {
 	ratio := s.Session.ratio(b.Model)
 	if b.Size.Reported > 0 {
 		t := Tokens{N: b.Size.Reported, By: "provider"}
-		if b.Size.Since > 0 {
-			t = Tokens{N: t.N + b.Size.Since*ratio/1000, By: "est"}
+		if b.Size.Since != 0 {
+			t = Tokens{N: max(t.N+b.Size.Since*ratio/1000, 0), By: "est"}
 		}
 		return t
 	}
@@ -185,7 +188,7 @@ func (s State) Occupancy() Tokens {
 	for _, m := range b.Tools.More {
 		n += m.Tokens.N
 	}
-	return Tokens{N: n * ratio / 1000, By: "est"}
+	return Tokens{N: max(n*ratio/1000, 0), By: "est"}
 }
 
 func (g Growing) ratio(m Model) int {
