@@ -37,6 +37,7 @@ type Speaker struct {
 	mu      sync.Mutex
 	api     string
 	encoder providers.Encoder
+	joiner  providers.Joiner
 	body    []byte // the newest one made
 	sha     string
 	sent    session.Seq // the request that it was recorded as, 0 while unknown
@@ -62,12 +63,15 @@ func (sp *Speaker) encode(ctx context.Context, s session.State, j drive.Job) dri
 		Tools: append([]session.Tools{s.Branch.Tools}, s.Branch.Tools.More...),
 		View:  s.Branch.View.All, Quirks: quirksOf(s, target.Endpoint.BaseURL), Profile: target.Endpoint.Profile,
 	}
-	blocks, err := sp.encoder.Encode(ask, sp.sess.Load)
+	enc := sp.encoder
+	sp.encoder = nil // one that panics is not trusted again (REL-7)
+	blocks, err := enc.Encode(ask, sp.sess.Load)
+	sp.encoder = enc
 	if err != nil {
 		return problem("content", "encode", err)
 	}
 	before := sp.before(s.Branch.Sent)
-	body := providers.Join(blocks, before, s.Branch.Sent.Seq)
+	body := sp.joiner.Join(blocks, before, s.Branch.Sent.Seq)
 	sp.body, sp.sha, sp.sent = body.Bytes, body.SHA256, 0
 	return drive.Result{Request: &drive.Encoded{
 		Model: s.Branch.Model, Endpoint: target.Endpoint.BaseURL, Capacity: capacity(s, target, limit), OutputLimit: limit,

@@ -63,7 +63,7 @@ const (
 // markup and without keys, at most 2 KiB.
 type Error struct {
 	Kind      ErrorKind
-	Sub       string        // of ContextLength: input, budget, bytes
+	Sub       string        // of ContextLength: input, budget, bytes; of Network: refused, dns, tls
 	Status    int           // of HTTP, 0 for none
 	Limit     int           // tokens, where the message names it
 	Used      int           // tokens, where the message names it
@@ -71,6 +71,8 @@ type Error struct {
 	Retry     bool          // asking again may help
 	After     time.Duration // wait as told; 0 where not told
 	Told      bool          // After comes from the provider
+	Code      string        // the vendor's own code or type, for the log
+	Param     string        // the request field that it names
 	Host      string
 	Message   string
 }
@@ -91,6 +93,9 @@ type Endpoint struct {
 	Headers      map[string]string
 	Profile      string        // the quirk profile, "" for the one that fits the provider or URL
 	StallTimeout time.Duration // no byte for so long is a stall; 0 is 120 s
+	QuietTimeout time.Duration // nothing but keep-alives for so long is a stall too; 0 is never
+	EventLimit   int           // bytes of one event of a stream; 0 is 64 MiB
+	NoFinish     bool          // the server never says how a reply ended; its end is natural then, but no RawFinish proves it
 	Window       int           // of the model, where known; 0 is unknown
 	Client       *http.Client  // nil is a shared one without total deadline
 	Clock        Clock         // nil is the system's

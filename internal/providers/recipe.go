@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 
 	"varve/internal/session"
 )
@@ -73,23 +74,91 @@ type Body struct {
 // Join makes a body of blocks. before is the body sent at from, or nil for
 // none. The last block is the frame's tail.
 func Join(blocks []Block, before []byte, from session.Seq) Body {
+	return new(Joiner).Join(blocks, before, from)
+}
+
+// A Joiner makes one body after another. It remembers how far the last one's
+// blocks were hashed and compared, so that what a request shares with the one
+// before is copied and not looked at again.
+type Joiner struct {
+	blocks []Block
+	body   []byte
+	starts []int       // where blocks begin in body
+	sums   []hash.Hash // of the body up to each start; nil where not kept
+}
+
+// same is how many leading blocks are the very blocks of the last body.
+func (j *Joiner) same(blocks []Block) int {
+	n := 0
+	for n < len(blocks) && n < len(j.blocks) {
+		a, b := blocks[n].Bytes, j.blocks[n].Bytes
+		if len(a) != len(b) || len(a) == 0 || &a[0] != &b[0] {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// Join is [Join], for the body after the last one that this Joiner made.
+func (j *Joiner) Join(blocks []Block, before []byte, from session.Seq) Body {
 	var out Body
 	size := 0
 	for _, b := range blocks {
 		size += len(b.Bytes)
 	}
 	out.Bytes = make([]byte, 0, size)
+	known := j.same(blocks)
 	first, shared := 0, 0
+	if known > 0 && len(before) > 0 && len(before) == len(j.body) && &before[0] == &j.body[0] {
+		first, shared = known, j.starts[known]
+	}
 	for first < len(blocks) && bytes.HasPrefix(before[shared:], blocks[first].Bytes) {
 		shared += len(blocks[first].Bytes)
 		first++
 	}
-	for _, b := range blocks {
+	sum, summed := hash.Hash(sha256.New()), 0
+	if known > 0 && known < len(j.sums) && j.sums[known] != nil {
+		if c, ok := j.sums[known].(hash.Cloner); ok {
+			if s, err := c.Clone(); err == nil {
+				sum, summed = s, j.starts[known]
+			}
+		}
+	}
+	starts, sums := make([]int, 0, len(blocks)+1), make([]hash.Hash, len(blocks)+1)
+	for i, b := range blocks {
+		starts = append(starts, len(out.Bytes))
+		if i == len(blocks)-1 && summed < len(out.Bytes) {
+			// Everything but the tail, which the next body replaces.
+			_, _ = sum.Write(out.Bytes[summed:])
+			summed = len(out.Bytes)
+			if c, ok := sum.(hash.Cloner); ok {
+				if kept, err := c.Clone(); err == nil {
+					sums[i] = kept
+				}
+			}
+		}
 		out.Bytes = append(out.Bytes, b.Bytes...)
 	}
+	_, _ = sum.Write(out.Bytes[summed:])
 	if shared > 0 {
 		out.Recipe = append(out.Recipe, session.Step{From: from, Take: int64(shared)})
 	}
+	out.steps(blocks[first:])
+	tail := 0
+	if n := len(blocks); n > 0 {
+		tail = len(blocks[n-1].Bytes)
+	}
+	out.Whole = shared >= len(before)-tail
+	out.Shared = int64(shared)
+	out.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	j.blocks, j.body, j.starts, j.sums = blocks, out.Bytes, append(starts, len(out.Bytes)), sums
+	return out
+}
+
+// steps adds the steps of blocks to the recipe. Literals that stand next to
+// each other are one.
+func (out *Body) steps(blocks []Block) {
 	var lit []byte
 	flush := func() {
 		if lit != nil {
@@ -99,7 +168,7 @@ func Join(blocks []Block, before []byte, from session.Seq) Body {
 			lit = nil
 		}
 	}
-	for _, b := range blocks[first:] {
+	for _, b := range blocks {
 		for _, p := range b.steps {
 			if p.lit != nil {
 				lit = append(lit, p.lit...)
@@ -110,15 +179,6 @@ func Join(blocks []Block, before []byte, from session.Seq) Body {
 		}
 	}
 	flush()
-	tail := 0
-	if n := len(blocks); n > 0 {
-		tail = len(blocks[n-1].Bytes)
-	}
-	out.Whole = shared >= len(before)-tail
-	out.Shared = int64(shared)
-	sum := sha256.Sum256(out.Bytes)
-	out.SHA256 = hex.EncodeToString(sum[:])
-	return out
 }
 
 // ErrRecipe is the kind of a recipe that does not give the recorded body.

@@ -27,7 +27,7 @@ func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 	if c.question != nil {
 		return tea.Batch(wait, r.answerKey(k, at))
 	}
-	act, cmd := c.comp.Key(k, r.frame.Keys, at, false)
+	act, cmd := c.comp.Key(k, r.frame.Keys, at, r.more)
 	return tea.Batch(wait, cmd, r.do(act, at))
 }
 

@@ -39,6 +39,7 @@ type Root struct {
 	busy     bool // another process works on the branch
 	epoch    int  // of the session: messages of an older one are late
 	ticking  bool
+	more     bool // input was waiting behind the key that is handled
 	twice    Twice
 	ours     bool   // this process works on the branch
 	first    string // a prompt to send as soon as the session is there
@@ -331,6 +332,10 @@ func (r *Root) look() look {
 		return s
 	}}
 }
+
+// More says whether more input was there behind the key that comes next. It
+// is called by the painter.
+func (r *Root) More(more bool) { r.more = more }
 
 // Pace lets text that streams be painted 30 times a second: fewer bytes, and
 // no eye sees the difference. It is asked by the painter.

@@ -90,7 +90,12 @@ func (p *painter) deliver(chunks <-chan []byte) {
 			if _, ok := e.(uv.PrimaryDeviceAttributesEvent); ok {
 				p.answeredOnce.Do(func() { close(p.answered) })
 			}
-			p.more.Store(i+1 < len(events) || len(chunks) > 0)
+			more := i+1 < len(events) || len(chunks) > 0
+			p.more.Store(more)
+			if k, ok := e.(uv.KeyPressEvent); ok {
+				p.prog.Send(keyed{tea.KeyPressMsg(k), more})
+				continue
+			}
 			p.prog.Send(e) // the event loop turns Ultraviolet's events into Bubble Tea's messages
 		}
 	}

@@ -22,6 +22,16 @@ const Frame = time.Second / 120
 // message; Frame or less means Frame.
 type Paced interface{ Pace() time.Duration }
 
+// Hurried is a model that wants to know whether more input was already there behind the key it is given next: a paste that
+// arrives as keys (case TUI-01).
+type Hurried interface{ More(bool) }
+
+// keyed is a key press, and whether there was more behind it when it was read.
+type keyed struct {
+	tea.KeyPressMsg
+	more bool
+}
+
 type paintMsg struct{} // the timer's call to the event loop
 type retakeMsg struct{}
 
@@ -164,6 +174,12 @@ func (p *painter) tell() (cmd tea.Cmd) {
 
 func (p *painter) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	defer p.caught()
+	if k, ok := msg.(keyed); ok {
+		if h, ok := p.model.(Hurried); ok {
+			h.More(k.more)
+		}
+		msg = k.KeyPressMsg
+	}
 	p.dirty = true
 	p.urgent = p.urgent || asUser(msg)
 	told := p.tell()

@@ -141,3 +141,15 @@ func TestNotification(t *testing.T) {
 		t.Errorf("printable: %q", got)
 	}
 }
+
+// case TUI-13: a terminal without a size has the one that the environment tells, and a size of zero is no news.
+func TestNoSize(t *testing.T) {
+	null := openNull(t)
+	p := newPainter(t.Context(), emptyModel{}, Options{In: null, Out: null, Env: []string{"TERM=xterm", "COLUMNS=90", "LINES=no"}})
+	want := tea.WindowSizeMsg{Width: 90, Height: 24}
+	for _, size := range []tea.WindowSizeMsg{{}, {Width: 10}, {Height: 10}, want} {
+		if msg := p.filter(nil, size); msg != nil || p.size != want {
+			t.Errorf("%v was passed on as %v; the size is %v, want %v", size, msg, p.size, want)
+		}
+	}
+}

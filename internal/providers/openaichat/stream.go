@@ -1,0 +1,297 @@
+package openaichat
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"varve/internal/providers"
+	"varve/internal/session"
+)
+
+// A stream is a reply as far as it has arrived.
+type stream struct {
+	to      providers.Endpoint
+	p       Profile
+	resp    *http.Response
+	sink    providers.Sink
+	body    []byte // of the request
+	text    text
+	refusal text
+	thought text
+	field   string   // the encoding of thought
+	details []string // reasoning_details, merged
+	notes   []string // annotations
+	calls   calls
+	shown   map[*call]bool // the sink knows its name
+	finish  string
+	usage   *session.Usage
+	timings *session.Usage
+	moved   bool // the last chunk brought the reply forward
+}
+
+// thoughtFields are where reasoning comes in, in the order in which they are
+// taken where one delta has several of the same text.
+var thoughtFields = [...]string{"reasoning_content", "reasoning", "reasoning_text"}
+
+// chunk takes the data of one event. It returns an error that ends the
+// stream, or done at its sentinel.
+func (s *stream) chunk(ev providers.Event) (done bool, e *providers.Error, cut bool) {
+	data := bytes.TrimSpace(ev.Data)
+	s.moved = false
+	switch {
+	case bytes.HasPrefix(data, []byte("[DONE]")):
+		return true, nil, false
+	case ev.Name == "error":
+		return false, s.to.Refused(s.resp, data, true), false
+	case len(data) == 0:
+		return false, nil, false
+	case !gjson.ValidBytes(data):
+		if ev.Cut {
+			return false, nil, true
+		}
+		return false, &providers.Error{Kind: providers.Protocol, Retry: true, Host: s.host(),
+			Message: "an event of the stream is no valid JSON: " + providers.OneLine(string(data[:min(len(data), 80)]))}, false
+	}
+	v := gjson.ParseBytes(data)
+	if isError(v) {
+		return false, s.to.Refused(s.resp, data, true), false
+	}
+	s.take(v)
+	return false, nil, false
+}
+
+func (s *stream) host() string { return s.resp.Request.URL.Host }
+
+// isError tells an error object from a chunk. A null error is none.
+func isError(v gjson.Result) bool {
+	switch e := v.Get("error"); e.Type {
+	case gjson.String:
+		return e.Str != ""
+	case gjson.JSON, gjson.Number, gjson.True:
+		return true
+	}
+	if v.Get("choices").Exists() || v.Get("usage").Exists() {
+		return false
+	}
+	return v.Get("object").String() == "error" || v.Get("type").String() == "error" ||
+		v.Get("code").Exists() && (v.Get("message").Exists() || v.Get("msg").Exists())
+}
+
+// take takes one chunk, or a whole completion.
+func (s *stream) take(v gjson.Result) {
+	for _, path := range []string{"usage", "x_groq.usage", "choices.0.usage"} {
+		if u := usageOf(v.Get(path)); u != nil {
+			s.usage = u // the last one counts: servers that repeat it count up
+			s.moved = true
+		}
+	}
+	if t := timingsOf(v.Get("timings")); t != nil {
+		s.timings = t
+	}
+	if s.finish != "" {
+		return // late deltas and second ends (case C41)
+	}
+	for _, c := range v.Get("choices").Array() {
+		if c.Get("index").Int() != 0 {
+			continue
+		}
+		d := c.Get("delta")
+		if !d.IsObject() {
+			d = c.Get("message")
+		}
+		s.delta(d)
+		if f := c.Get("finish_reason"); f.Type == gjson.String && f.Str != "" {
+			s.finish = f.Str
+			s.moved = true
+		}
+	}
+}
+
+func (s *stream) delta(d gjson.Result) {
+	s.reasoning(d)
+	switch c := d.Get("content"); {
+	case c.Type == gjson.String:
+		s.say("text", "", s.text.add(c.Raw))
+	case c.IsArray():
+		for _, part := range c.Array() {
+			s.part(part)
+		}
+	}
+	if r := d.Get("refusal"); r.Type == gjson.String {
+		s.refusal.add(r.Raw)
+		s.moved = true
+	}
+	for _, a := range d.Get("annotations").Array() {
+		s.notes = append(s.notes, string(pairSurrogates([]byte(a.Raw))))
+	}
+	if t := d.Get("tool_calls"); t.IsArray() {
+		s.calls.add(t.Array(), s.called)
+	}
+	if f := d.Get("function_call"); f.IsObject() {
+		s.calls.legacy(f, s.called)
+	}
+}
+
+// part takes a typed part of the content, as Mistral sends it.
+func (s *stream) part(part gjson.Result) {
+	if part.Get("type").String() != "thinking" {
+		if t := part.Get("text"); t.Type == gjson.String {
+			s.say("text", "", s.text.add(t.Raw))
+		}
+		return
+	}
+	if s.field == "" {
+		s.field = encodingParts
+	}
+	inner := part.Get("thinking")
+	if inner.Type == gjson.String {
+		s.say("reasoning", "", s.thought.add(inner.Raw))
+	}
+	for _, t := range inner.Array() {
+		if t = t.Get("text"); t.Type == gjson.String {
+			s.say("reasoning", "", s.thought.add(t.Raw))
+		}
+	}
+}
+
+func (s *stream) reasoning(d gjson.Result) {
+	said := false
+	for _, name := range thoughtFields {
+		r := d.Get(name)
+		if r.Type != gjson.String || r.Str == "" && len(r.Raw) <= 2 {
+			continue
+		}
+		if s.field == "" {
+			s.field = encodingPrefix + name
+		}
+		if other := d.Get(strings.TrimPrefix(s.field, encodingPrefix)); s.field != encodingPrefix+name && other.Type == gjson.String && other.Str != "" {
+			continue // both with the same text (case C45)
+		}
+		s.say("reasoning", "", s.thought.add(r.Raw))
+		said = true
+		break
+	}
+	for _, entry := range d.Get("reasoning_details").Array() {
+		s.detail(entry)
+		if said {
+			continue
+		}
+		for _, path := range []string{"text", "summary"} {
+			if t := entry.Get(path); t.Type == gjson.String && t.Str != "" {
+				if s.field == "" {
+					s.field = encodingPrefix + "reasoning"
+				}
+				s.say("reasoning", "", s.thought.add(t.Raw))
+			}
+		}
+	}
+}
+
+// detail keeps one entry of reasoning_details. Pieces of text with one type
+// and index are one entry; what is encrypted stays apart.
+func (s *stream) detail(entry gjson.Result) {
+	s.moved = true
+	if n := len(s.details); n > 0 {
+		before := gjson.Parse(s.details[n-1])
+		for _, path := range []string{"text", "summary"} {
+			t, more := before.Get(path), entry.Get(path)
+			if t.Type != gjson.String || more.Type != gjson.String || before.Get("type").Str != entry.Get("type").Str ||
+				before.Get("index").Raw != entry.Get("index").Raw {
+				continue
+			}
+			joined, err := sjson.SetRaw(s.details[n-1], path, t.Raw[:len(t.Raw)-1]+more.Raw[1:])
+			if err != nil {
+				continue
+			}
+			entry.ForEach(func(k, v gjson.Result) bool {
+				if v.Type != gjson.Null && k.Str != path && k.Str != "type" && k.Str != "index" {
+					if with, err := sjson.SetRaw(joined, k.Str, v.Raw); err == nil && before.Get(k.Str).Raw != v.Raw {
+						joined = with
+					}
+				}
+				return true
+			})
+			s.details[n-1] = joined
+			return
+		}
+	}
+	s.details = append(s.details, entry.Raw)
+}
+
+// called shows a piece of a call's arguments once its name is known.
+func (s *stream) called(k *call, fresh []byte) {
+	s.moved = true
+	if k.name == "" {
+		return
+	}
+	if !s.shown[k] {
+		if s.shown == nil {
+			s.shown = map[*call]bool{}
+		}
+		s.shown[k] = true
+		fresh = k.args.buf
+	}
+	if s.sink != nil {
+		s.sink.Delta("call", k.name, fresh)
+	}
+}
+
+func (s *stream) say(kind, name string, fresh []byte) {
+	if len(fresh) == 0 {
+		return
+	}
+	s.moved = true
+	if s.sink != nil {
+		s.sink.Delta(kind, name, fresh)
+	}
+}
+
+// counted is the usage, as far as it was reported.
+func (s *stream) counted() *session.Usage {
+	switch {
+	case s.usage == nil:
+		return s.timings
+	case s.timings != nil && s.usage.Cached == 0 && s.timings.Cached > 0:
+		u := *s.usage
+		whole := split(total(&u), s.timings.Cached, u.CacheWrite)
+		u.Input, u.Cached = whole.Input, whole.Cached
+		return &u
+	}
+	return s.usage
+}
+
+// parts are the reply's parts: reasoning, text, calls.
+func (s *stream) parts(withCalls bool) []providers.Part {
+	var out []providers.Part
+	if t := s.thought.end(); len(t) > 0 {
+		out = append(out, providers.Part{Kind: session.ReasoningItem, Bytes: t, Encoding: s.field})
+	}
+	if len(s.details) > 0 {
+		out = append(out, providers.Part{Kind: session.NativeItem, MediaType: "application/json", Encoding: encodingDetails,
+			Bytes: pairSurrogates([]byte("[" + strings.Join(s.details, ",") + "]"))})
+	}
+	if t := s.text.end(); len(t) > 0 {
+		out = append(out, providers.Part{Kind: session.AssistantItem, Bytes: t})
+		if len(s.notes) > 0 {
+			native := append([]byte(`{"content":`), session.AppendQuoted(nil, t)...)
+			native = append(native, `,"annotations":[`+strings.Join(s.notes, ",")+`]}`...)
+			out = append(out, providers.Part{Kind: session.NativeItem, MediaType: "application/json", Encoding: encodingMessage, Bytes: native})
+		}
+	}
+	if !withCalls {
+		return out
+	}
+	for i, k := range s.calls.list {
+		id := k.id
+		if id == "" {
+			id = fmt.Sprintf("call_%s_%d", digest(s.body), i)
+		}
+		out = append(out, providers.Part{Kind: session.CallItem, CallID: id, Name: k.name, Bytes: k.args.end()})
+	}
+	return out
+}
