@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/renameio/v2"
+
 	"varve/internal/harness"
 	"varve/internal/harness/drive"
 	"varve/internal/index"
@@ -48,6 +50,9 @@ func newDesk(ctx context.Context, m *machine, o harness.Options, path string) *d
 	d.ident = tui.Identity{
 		Workspace: m.workspace, Home: home, GitBranch: gitBranch(m.workspace), Model: o.Model, Mode: m.set.Permissions.Mode,
 		Script: m.script, Program: programName(), Notice: m.notice, Setup: o.Model == (session.Model{}) && path == "",
+	}
+	if b, err := os.ReadFile(d.draftPath()); err == nil {
+		d.ident.Draft = string(b)
 	}
 	if path != "" {
 		d.ident.Session = strings.TrimSuffix(filepath.Base(path), ".jsonl")
@@ -272,6 +277,23 @@ func (d *desk) Allow(_ context.Context, rule string) error {
 
 // historyLines is how many lines the composer remembers.
 const historyLines = 1000
+
+func (d *desk) draftPath() string { return filepath.Join(d.m.folders.State, "draft.txt") }
+
+// SaveDraft keeps what is written and not sent. There is one draft: the one of
+// the window that was typed in last.
+func (d *desk) SaveDraft(_ context.Context, text string) error {
+	if text == "" {
+		if err := os.Remove(d.draftPath()); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err := setup.Private(d.m.folders.State); err != nil {
+		return err
+	}
+	return renameio.WriteFile(d.draftPath(), []byte(text), 0o600)
+}
 
 func (d *desk) historyPath() string { return filepath.Join(d.m.folders.State, "history.jsonl") }
 

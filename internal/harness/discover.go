@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 
 	"varve/internal/harness/drive"
 	"varve/internal/session"
@@ -15,6 +17,21 @@ type Assembly struct {
 	Fingerprint string
 	Sources     []session.AssemblySource
 	Texts       map[string][]byte
+}
+
+// leftOut names the sources that were left out, and why.
+func leftOut(a Assembly) string {
+	var out []string
+	for _, s := range a.Sources {
+		if _, ok := a.Texts[s.Key]; !ok && s.Why != "" {
+			out = append(out, session.PathKey(s.Path)+": "+s.Why)
+		}
+	}
+	all := strings.Join(out, "; ")
+	if len(all) > 1000 {
+		all = strings.ToValidUTF8(all[:1000], "") + "…"
+	}
+	return all
 }
 
 // discover looks for instructions and records what has changed since they
@@ -36,7 +53,9 @@ func (h *Hands) discover(ctx context.Context, s session.State) drive.Result {
 	for _, src := range a.Sources {
 		text, published := a.Texts[src.Key]
 		if !published {
-			omitted++
+			if src.Why != "" {
+				omitted++
+			}
 			continue
 		}
 		if old, ok := now[src.Key]; ok {
@@ -59,6 +78,11 @@ func (h *Hands) discover(ctx context.Context, s session.State) drive.Result {
 		if _, gone := now[it.Key]; gone {
 			facts = append(facts, session.Fact{Event: session.InstructionWithdrawn{Key: it.Key}})
 		}
+	}
+	if omitted > 0 && a.Fingerprint != s.Branch.Assembly {
+		facts = append(facts, session.Fact{Event: session.ToastPosted{
+			Level: "warning", Code: "sources_omitted", Args: map[string]string{"n": strconv.Itoa(omitted), "what": leftOut(a)},
+		}})
 	}
 	report := session.AssemblyReported{Fingerprint: a.Fingerprint, N: len(a.Sources), Omitted: omitted}
 	list := []byte("[]")

@@ -66,6 +66,9 @@ type Agent interface {
 	Remember(ctx context.Context, line string) error
 	// History returns earlier lines, oldest first.
 	History(ctx context.Context) ([]string, error)
+	// SaveDraft keeps what is written and not sent, "" for nothing, so that it
+	// is there after a crash (TUI-4).
+	SaveDraft(ctx context.Context, text string) error
 	// Context describes what fills the window, for /context.
 	Context(ctx context.Context) (string, error)
 	// Editor says how the user's editor is started on a file, program first.

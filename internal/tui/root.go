@@ -39,7 +39,10 @@ type Root struct {
 	busy     bool // another process works on the branch
 	epoch    int  // of the session: messages of an older one are late
 	ticking  bool
-	more     bool // input was waiting behind the key that is handled
+	draft    string // as it was saved last
+	drafting bool   // a save is due
+	typed    bool   // since the last one
+	more     bool   // input was waiting behind the key that is handled
 	twice    Twice
 	ours     bool   // this process works on the branch
 	first    string // a prompt to send as soon as the session is there
@@ -72,9 +75,14 @@ func New(ctx context.Context, a Agent, o Options) *Root {
 	r.chat = newChat(r.look(), NewComposer(History{}, cmds))
 	r.chat.comp.Placeholder = "Say what you want done"
 	r.chat.comp.Files = r.files
-	if o.Draft {
+	switch {
+	case o.Draft:
 		r.chat.comp.SetText(o.Prompt)
-	} else {
+	case r.id.Draft != "":
+		r.chat.comp.SetText(r.id.Draft)
+		r.draft = r.id.Draft
+		r.first = o.Prompt
+	default:
 		r.first = o.Prompt
 	}
 	if !ok {
@@ -119,6 +127,7 @@ type (
 		err      error
 	}
 	tickMsg    time.Time
+	draftMsg   struct{}
 	failedMsg  struct{ err error }
 	refusedMsg struct {
 		err   error
@@ -218,7 +227,32 @@ func (r *Root) submit(cmd drive.Command) tea.Cmd {
 func (r *Root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	r.now = r.clockNow()
 	cmd := r.update(msg)
-	return r, tea.Batch(cmd, r.clock(), r.fetch())
+	return r, tea.Batch(cmd, r.clock(), r.fetch(), r.keepDraft())
+}
+
+// keepDraft saves what is written a second after it changed, so that a crash
+// does not take it (TUI-4).
+func (r *Root) keepDraft() tea.Cmd {
+	if r.drafting || !r.typed {
+		return nil
+	}
+	r.drafting, r.typed = true, false
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return draftMsg{} })
+}
+
+func (r *Root) saveDraft() tea.Cmd {
+	r.drafting = false
+	text := r.chat.comp.Draft().Whole()
+	if text == r.draft {
+		return nil
+	}
+	r.draft = text
+	return func() tea.Msg {
+		if err := r.agent.SaveDraft(r.ctx, text); err != nil {
+			return saidMsg{"warning", "The draft can't be saved: " + err.Error()}
+		}
+		return nil
+	}
 }
 
 func (r *Root) update(msg tea.Msg) tea.Cmd {
@@ -237,9 +271,13 @@ func (r *Root) update(msg tea.Msg) tea.Cmd {
 		r.chat.focused = false
 		return nil
 	case TwiceMsg:
-		r.twice.Expire(m)
-		r.chat.hint = ""
+		if m.turn == r.twice.turn {
+			r.twice.Expire(m)
+			r.chat.hint = ""
+		}
 		return nil
+	case draftMsg:
+		return r.saveDraft()
 	case tickMsg:
 		r.ticking = false
 		r.toasts = r.toasts.at(r.now)
@@ -253,8 +291,10 @@ func (r *Root) update(msg tea.Msg) tea.Cmd {
 	}
 	switch m := msg.(type) {
 	case tea.KeyPressMsg:
+		r.typed = true
 		return r.key(m)
 	case tea.PasteMsg:
+		r.typed = true
 		return r.chat.paste(m.Content)
 	case tea.MouseWheelMsg:
 		if m.Button == tea.MouseWheelUp {

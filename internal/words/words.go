@@ -123,7 +123,7 @@ func Waiting(kind string, left time.Duration) string {
 func Toast(t session.ToastPosted) string {
 	switch t.Code {
 	case "sources_omitted":
-		return t.Args["n"] + " instruction file(s) were left out: /context says why."
+		return t.Args["n"] + " instruction file(s) were left out: " + t.Args["what"]
 	case "log_failed":
 		return "The session can't be written: " + t.Args["why"] + ". Nothing is lost; it goes on when that is mended."
 	case "session_damaged":
