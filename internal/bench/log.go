@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-
 	"varve/internal/content"
 	"varve/internal/harness"
 	"varve/internal/jsonl"
@@ -207,4 +206,3 @@ func appendSync(b *bench) ([]row, error) {
 		from: fmt.Sprintf("bare write + fdatasync (%.2f ms)", ms(median(theirs))),
 	}}, nil
 }
-

@@ -44,7 +44,7 @@ type measure struct {
 }
 
 var measures = []measure{
-	{"PERF-1", startUp}, {"PERF-2", oneLine}, {"PERF-3", openLarge}, {"PERF-4", toolLoop},
+	{"PERF-1", startUp}, {"PERF-7", prompt}, {"PERF-5", stream}, {"PERF-2", oneLine}, {"PERF-3", openLarge}, {"PERF-4", toolLoop},
 	{"PERF-10", appendSync}, {"PERF-13", binary},
 }
 
