@@ -18,6 +18,7 @@ import (
 type demoFlags struct {
 	puppet string
 	run    bool
+	cont   bool
 	output string
 	dir    string
 }
@@ -36,6 +37,7 @@ func demoCommand(e *env, f *flags) *cobra.Command {
 	}
 	c.Flags().StringVar(&d.puppet, "puppet", "", "play the model by hand, with pages in this folder")
 	c.Flags().BoolVar(&d.run, "run", false, "one turn without a screen")
+	c.Flags().BoolVar(&d.cont, "continue", false, "go on with the last session in this folder")
 	c.Flags().StringVar(&d.output, "output", "text", "with --run: text, json or stream-json")
 	c.Flags().StringVar(&d.dir, "dir", "", "put the sample project here (default: a new temporary folder)")
 	return c
@@ -48,7 +50,7 @@ func startDemo(m *machine, h scripted.Handler, lenient bool) (*scripted.Server, 
 		return nil, exit(exitFailed, "demo: %w", err)
 	}
 	s.Handle(h)
-	m.demo = map[string]providers.Endpoint{demo.Provider: {Provider: demo.Provider, BaseURL: s.URL() + "/v1", Window: 128_000}}
+	m.demo = map[string]providers.Endpoint{demo.Provider: {Provider: demo.Provider, BaseURL: s.URL() + "/v1", Window: 128_000, StallTimeout: demo.Patience}}
 	m.set.Model.Provider, m.set.Model.Model = demo.Provider, demo.Model
 	return s, nil
 }
@@ -77,7 +79,7 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 			story.Pace = 0
 		}
 		handle = story.Handle
-		if len(args) == 0 {
+		if len(args) == 0 && !d.cont {
 			args = []string{demo.Prompt}
 		}
 		if f.mode == "" && d.run {
@@ -93,10 +95,10 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 	}
 	defer s.Close()
 	if d.run {
-		return runOn(ctx, e, m, &runFlags{output: d.output}, args)
+		return runOn(ctx, e, m, &runFlags{output: d.output, cont: d.cont}, args)
 	}
 	m.script = true
-	return m.show(ctx, e, &runFlags{}, args, d.puppet == "")
+	return m.show(ctx, e, &runFlags{cont: d.cont}, args, d.puppet == "")
 }
 
 // sampleProject writes the sample into a folder, a new one where none is

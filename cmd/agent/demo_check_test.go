@@ -92,13 +92,13 @@ func newDemoHouse(t *testing.T, bin string) *demoHouse {
 		t.Fatal(err)
 	}
 	h := &demoHouse{bin: bin, dir: filepath.Join(root, "match"), data: filepath.Join(root, "data"), gates: filepath.Join(root, "gates")}
-	for _, dir := range []string{h.dir, h.data, h.gates, filepath.Join(root, "config"), filepath.Join(root, "state"), filepath.Join(root, "home")} {
+	for _, dir := range []string{h.dir, h.data, h.gates, filepath.Join(root, "config"), filepath.Join(root, "state"), filepath.Join(root, "home"), filepath.Join(root, "tmp")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// The module, as its authors published it.
-	from := output(t, exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/tidwall/match"))
+	from := outputOf(t, exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/tidwall/match"))
 	for _, name := range []string{"match.go", "match_test.go", "go.mod", "README.md", "LICENSE"} {
 		b, err := os.ReadFile(filepath.Join(from, name))
 		if err != nil {
@@ -131,14 +131,14 @@ func newDemoHouse(t *testing.T, bin string) *demoHouse {
 		}
 	}
 	for _, k := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} { // they hang on HOME
-		h.env = append(h.env, k+"="+output(t, exec.Command("go", "env", k)))
+		h.env = append(h.env, k+"="+outputOf(t, exec.Command("go", "env", k)))
 	}
-	h.env = append(h.env, "HOME="+filepath.Join(root, "home"), "GOPROXY=off", "GOWORK=off", "GOFLAGS=-exec="+h.gate(t),
+	h.env = append(h.env, "HOME="+filepath.Join(root, "home"), "TMPDIR="+filepath.Join(root, "tmp"), "GOPROXY=off", "GOWORK=off", "GOFLAGS=-exec="+h.gate(t),
 		"VARVE_CONFIG_DIR="+filepath.Join(root, "config"), "VARVE_DATA_DIR="+h.data, "VARVE_STATE_DIR="+filepath.Join(root, "state"))
 	return h
 }
 
-func output(t *testing.T, cmd *exec.Cmd) string {
+func outputOf(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	b, err := cmd.Output()
 	if err != nil {
@@ -312,13 +312,13 @@ func (h *demoHouse) check(t *testing.T) {
 	}
 }
 
-// calls are what happened to the calls of one tool.
-type calls struct {
+// A callTally is what happened to the calls of one tool.
+type callTally struct {
 	Started, Finished int
 	Interrupted       []string // why
 }
 
-func (h *demoHouse) calls(t *testing.T, tool string) (c calls) {
+func (h *demoHouse) calls(t *testing.T, tool string) (c callTally) {
 	t.Helper()
 	mine := map[string]bool{}
 	for _, e := range h.entries(t) {
@@ -346,7 +346,7 @@ func (h *demoHouse) calls(t *testing.T, tool string) (c calls) {
 	return c
 }
 
-func (c calls) String() string {
+func (c callTally) String() string {
 	return fmt.Sprintf("%d started, %d finished, interrupted %v", c.Started, c.Finished, c.Interrupted)
 }
 
@@ -383,12 +383,13 @@ func TestDemoMendsARealModule(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		_, ended := atGate(t, gate, cmd)
+		open, ended := atGate(t, gate, cmd)
 		wantCalls(t, h, "bash", "2 started, 1 finished, interrupted []")
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		<-ended
+		open.Close() // lets go of what is left of the command
 		before, err := os.ReadFile(h.file(t))
 		if err != nil {
 			t.Fatal(err)
@@ -474,7 +475,7 @@ func TestDemoMendsARealModule(t *testing.T) {
 	})
 
 	// The demo that everybody sees first.
-	t.Run("sample", func(t *testing.T) { // CLI-3
+	t.Run("sample", func(t *testing.T) { // PRV-11
 		t.Parallel()
 		h := newDemoHouse(t, bin)
 		dir := filepath.Join(h.dir, "..", "tally")

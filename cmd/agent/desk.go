@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/google/renameio/v2"
 
 	"varve/internal/harness"
 	"varve/internal/harness/drive"
@@ -66,17 +62,18 @@ func (d *desk) start(path string) {
 	d.open, d.path = open, path
 	go func() {
 		defer close(open)
-		var l *harness.Local
-		var err error
-		if path == "" {
-			l, err = harness.Start(d.ctx, d.opts)
-		} else {
-			l, err = harness.Resume(d.ctx, d.opts, path)
-		}
+		l, err := d.opened(path)
 		d.mu.Lock()
 		d.local, d.err = l, err
 		d.mu.Unlock()
 	}()
+}
+
+func (d *desk) opened(path string) (*harness.Local, error) {
+	if path == "" {
+		return harness.Start(d.ctx, d.opts)
+	}
+	return harness.Resume(d.ctx, d.opts, path)
 }
 
 // at waits until the session is open.
@@ -232,16 +229,28 @@ func (d *desk) Switch(ctx context.Context, id string) (tui.Identity, error) {
 			return tui.Identity{}, err
 		}
 	}
-	if err := d.Close(); err != nil {
+	old, _ := d.at(ctx) // one that could not be opened can be left
+	if old != nil && path != "" && old.Session.Path() == path {
+		return d.Identity(), nil
+	}
+	// The other one is opened first: where that fails, this one stays.
+	l, err := d.opened(path)
+	if err != nil {
 		return tui.Identity{}, err
 	}
+	notice := ""
+	if old != nil {
+		if err := old.Close(); err != nil {
+			notice = err.Error()
+		}
+	}
 	d.mu.Lock()
-	d.start(path)
-	d.ident.Session = id
-	d.ident.Notice = ""
+	d.open = make(chan struct{})
+	close(d.open)
+	d.path, d.local, d.err = path, l, nil
+	d.ident.Session, d.ident.Notice, d.ident.Draft = id, notice, ""
 	d.mu.Unlock()
-	_, err := d.at(ctx)
-	return d.Identity(), err
+	return d.Identity(), nil
 }
 
 func (d *desk) Models(ctx context.Context) ([]tui.ModelInfo, error) {
@@ -273,65 +282,6 @@ func (d *desk) Allow(_ context.Context, rule string) error {
 		}
 		return dr.Set(at, append(list, rule))
 	})
-}
-
-// historyLines is how many lines the composer remembers.
-const historyLines = 1000
-
-func (d *desk) draftPath() string { return filepath.Join(d.m.folders.State, "draft.txt") }
-
-// SaveDraft keeps what is written and not sent. There is one draft: the one of
-// the window that was typed in last.
-func (d *desk) SaveDraft(_ context.Context, text string) error {
-	if text == "" {
-		if err := os.Remove(d.draftPath()); !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		return nil
-	}
-	if err := setup.Private(d.m.folders.State); err != nil {
-		return err
-	}
-	return renameio.WriteFile(d.draftPath(), []byte(text), 0o600)
-}
-
-func (d *desk) historyPath() string { return filepath.Join(d.m.folders.State, "history.jsonl") }
-
-func (d *desk) Remember(_ context.Context, line string) error {
-	if err := setup.Private(d.m.folders.State); err != nil {
-		return err
-	}
-	b, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(d.historyPath(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	return errors.Join(err, f.Close())
-}
-
-func (d *desk) History(context.Context) ([]string, error) {
-	f, err := os.Open(d.historyPath())
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var out []string
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 4<<20)
-	for sc.Scan() {
-		var s string
-		if json.Unmarshal(sc.Bytes(), &s) == nil {
-			out = append(out, s)
-		}
-	}
-	return out[max(len(out)-historyLines, 0):], sc.Err()
 }
 
 func (d *desk) Context(ctx context.Context) (string, error) {

@@ -221,12 +221,12 @@ func (t *turn) finish(ctx context.Context) error {
 			return &exitError{code: code}
 		}
 		return exit(code, "interrupted; go on with `agent run --session %s \"…\"`", t.l.ID())
-	case len(res.Refused) > 0:
-		code = exitRefused
 	case res.Error != nil && res.Error.Kind == "settings":
 		code = exitUsage
 	case res.Error != nil && providerKind(res.Error.Kind):
 		code = exitProvider
+	case len(res.Refused) > 0:
+		code = exitRefused
 	}
 	if t.show.quiet() || res.Error == nil {
 		return &exitError{code: code}

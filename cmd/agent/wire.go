@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"varve/internal/assemble"
@@ -141,6 +143,7 @@ func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Tar
 	t.Endpoint = providers.Endpoint{
 		Provider: model.Provider, BaseURL: p.BaseURL, Key: string(key.Secret), Headers: map[string]string{}, StallTimeout: p.StallTimeout,
 	}
+	t.Endpoint.Profile = openaichat.ProfileFor(model.Provider, p.BaseURL).Name
 	for k, v := range headers {
 		t.Endpoint.Headers[k] = string(v)
 	}
@@ -203,7 +206,7 @@ func (m *machine) options(iface string, interactive bool) (harness.Options, erro
 	if err := m.badRules(); err != nil {
 		return harness.Options{}, err
 	}
-	temp, err := privateTemp()
+	temp, err := m.privateTemp()
 	if err != nil {
 		return harness.Options{}, err
 	}
@@ -237,9 +240,25 @@ func (m *machine) commandEnv() []string {
 	})
 }
 
-// privateTemp is a folder of this process for commands' temporary files.
-func privateTemp() (string, error) {
-	dir, err := os.MkdirTemp("", "varve-")
+// privateTemp is a folder of this process for commands' temporary files, with
+// an unpredictable name, under the private state folder (SEC-10). Folders of
+// processes that died are removed.
+func (m *machine) privateTemp() (string, error) {
+	parent := filepath.Join(m.folders.State, "tmp")
+	if err := setup.Private(parent); err != nil {
+		return "", exit(exitFailed, "no temporary folder: %w", err)
+	}
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return "", exit(exitFailed, "no temporary folder: %w", err)
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(strings.SplitN(e.Name(), "-", 2)[0])
+		if err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(filepath.Join(parent, e.Name()))
+		}
+	}
+	dir, err := os.MkdirTemp(parent, strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return "", exit(exitFailed, "no temporary folder: %w", err)
 	}

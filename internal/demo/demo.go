@@ -1,9 +1,16 @@
 // Package demo plays a scripted model for newcomers, tests and puppets.
 //
-// A [Story] is what the scripted model says, step by step; [Sample] is the
-// project that the demo's story is about; a [Puppet] lets a person play the
-// model from pages. The server beneath is the one that the tests use: a real
-// local HTTP/SSE provider (PRV-11).
+// A [Story] is what the scripted model says, move by move; a [Repair] makes
+// one for a project with bugs in it; [Write] puts down the project that the
+// demo's own story, [Tally], is about. A [Puppet] lets a person play the model
+// from pages. The server beneath is the one that the tests use: a real local
+// HTTP/SSE provider (PRV-11).
+//
+//	demo.go    a story: which move comes next
+//	story.go   the moves of a repair, and the demo's own
+//	puppet.go  a request is a page, and waits for its reply page
+//	page.go    request -> page
+//	reply.go   reply page -> steps
 package demo
 
 import (
@@ -12,7 +19,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"varve/internal/providers/scripted"
 )
@@ -23,49 +33,150 @@ const (
 	Model    = "script"
 )
 
-// A Move is one reply of a story. Its calls come after its text.
+// A Move is one reply of a story. Its calls come after its text. Only the last
+// move of a story has none: without calls a turn ends.
 type Move struct {
 	Think string
 	Say   string
 	Calls []Call
+	Needs string // said only if a result of the move before holds this; else the story ends with Doubt
 }
 
 // A Call is one tool call. Args is a JSON object.
 type Call struct{ Name, Args string }
 
 // A Story is a scripted turn. Which move comes next is read from the request
-// itself, so a session that was killed goes on where it was.
+// itself, so a session that was killed or interrupted goes on where it was:
+// calls that did not run to their end are asked for again.
 type Story struct {
 	Moves []Move
+	Doubt string // the answer where a result is not what the next move needs
 	After string // the answer to whatever is said after the story
 	Pace  int    // tokens a second, 0 for full speed
 }
 
+// stopped is the answer after a refused call.
+const stopped = "That call was refused, so I stop here: I am a script and know no other way. What was done before stands."
+
 // Handle answers one request. It is a [scripted.Handler].
 func (s Story) Handle(r scripted.Request) scripted.Reply {
-	turns, said := 0, 0
-	for _, m := range r.Get("messages").Array() {
+	at, round, m := s.next(r.Get("messages").Array())
+	return s.reply(r, m, func(i int) string { return callID(at, round, i) })
+}
+
+// callID names a call by its move, how often that was said before, and its
+// place. A conversation tells by these ids how far it has come.
+func callID(at, round, i int) string { return fmt.Sprintf("call_%d_%d_%d", at, round, i) }
+
+func moveOf(id string) (at int, ok bool) {
+	p := strings.Split(id, "_")
+	if len(p) != 4 || p[0] != "call" {
+		return 0, false
+	}
+	at, err := strconv.Atoi(p[1])
+	return at, err == nil
+}
+
+// next is the move that follows a conversation, its number, and how often that
+// number was said before.
+func (s Story) next(messages []gjson.Result) (at, round int, m Move) {
+	at = -1
+	said := map[int]int{}
+	var calls []gjson.Result // of the newest move
+	results := map[string]string{}
+	ended, over := false, false
+	for _, m := range messages {
 		switch m.Get("role").String() {
 		case "user":
-			if turns == 0 || said >= len(s.Moves) {
-				turns++
-				if turns > 1 {
-					said = 0
-				}
-			}
+			over = over || ended
+		case "tool":
+			results[m.Get("tool_call_id").String()] = content(m)
 		case "assistant":
-			if len(m.Get("tool_calls").Array()) > 0 || m.Get("content").String() != "" {
-				said++
+			asked := m.Get("tool_calls").Array()
+			if len(asked) == 0 {
+				ended = ended || s.ends(content(m))
+			} else if n, ok := moveOf(asked[0].Get("id").String()); ok && n < len(s.Moves) {
+				at, calls = n, asked
+				said[n]++
 			}
 		}
 	}
-	if turns > 1 || said >= len(s.Moves) {
-		return s.reply(r, Move{Say: s.After}, "after")
+	if over {
+		return len(s.Moves), 0, Move{Say: s.After}
 	}
-	return s.reply(r, s.Moves[said], fmt.Sprint(said))
+	again := Move{Say: "That did not run to its end. Once more."}
+	met := false
+	for _, c := range calls {
+		text := results[c.Get("id").String()]
+		if refused(text) {
+			return len(s.Moves), 0, Move{Say: stopped}
+		}
+		if cut(text) {
+			again.Calls = append(again.Calls, Call{c.Get("function.name").String(), c.Get("function.arguments").String()})
+		}
+		met = met || at+1 < len(s.Moves) && strings.Contains(text, s.Moves[at+1].Needs)
+	}
+	if len(again.Calls) > 0 {
+		return at, said[at], again
+	}
+	at++
+	switch {
+	case at >= len(s.Moves):
+		return at, 0, Move{Say: s.After}
+	case s.Moves[at].Needs != "" && !met:
+		return len(s.Moves), 0, Move{Say: s.Doubt}
+	}
+	return at, said[at], s.Moves[at]
 }
 
-func (s Story) reply(r scripted.Request, m Move, id string) scripted.Reply {
+// ends reports whether a text is one that this story ends with. Other texts
+// without calls are pieces that were kept when somebody interrupted.
+func (s Story) ends(text string) bool {
+	text = strings.TrimSpace(text)
+	last := ""
+	if n := len(s.Moves); n > 0 {
+		last = s.Moves[n-1].Say
+	}
+	for _, end := range []string{last, s.Doubt, s.After, stopped} {
+		if text != "" && text == strings.TrimSpace(end) {
+			return true
+		}
+	}
+	return false
+}
+
+// cut reports whether a result says that its call did not run to its end. The
+// wire has no other sign of it than these words, which the harness says to
+// every model.
+func cut(result string) bool {
+	for _, begin := range []string{"The program ended while this was running.", "Interrupted by the user", "Not run: the user interrupted"} {
+		if strings.HasPrefix(result, begin) {
+			return true
+		}
+	}
+	last := result[strings.LastIndexByte(strings.TrimRight(result, "\n"), '\n')+1:]
+	return strings.HasPrefix(last, "[interrupted by the user")
+}
+
+// refused reports whether a result says that its call was not allowed.
+func refused(result string) bool {
+	return strings.HasPrefix(result, "The user declined this call.") || strings.HasPrefix(result, "Refused: ")
+}
+
+// content is the text of a message; its parts are joined.
+func content(m gjson.Result) string {
+	c := m.Get("content")
+	if !c.IsArray() {
+		return c.String()
+	}
+	var b strings.Builder
+	for _, p := range c.Array() {
+		b.WriteString(p.Get("text").String())
+	}
+	return b.String()
+}
+
+func (s Story) reply(r scripted.Request, m Move, id func(int) string) scripted.Reply {
 	steps := []scripted.Step{scripted.Role()}
 	if s.Pace > 0 {
 		steps = append(steps, scripted.Pace(s.Pace))
@@ -77,16 +188,19 @@ func (s Story) reply(r scripted.Request, m Move, id string) scripted.Reply {
 		steps = append(steps, scripted.Text(m.Say))
 	}
 	finish := "stop"
+	chars := len(m.Think) + len(m.Say)
 	for i, c := range m.Calls {
 		finish = "tool_calls"
-		steps = append(steps, scripted.Call(i, fmt.Sprintf("call_%s_%d", id, i), c.Name, c.Args, 1))
+		steps = append(steps, scripted.Call(i, id(i), c.Name, c.Args, 1))
+		chars += len(c.Args)
 	}
-	prompt := int64(len(r.Body) / 4)
-	out := int64(len(m.Think)+len(m.Say))/4 + 10
-	steps = append(steps, scripted.Finish(finish), scripted.UsageStep(scripted.Usage{
-		Prompt: prompt, Output: out, Cached: int64(r.Shared.Bytes / 4),
-	}), scripted.Done())
-	return scripted.Reply{Steps: steps}
+	return scripted.Reply{Steps: append(steps, ending(r, finish, chars)...)}
+}
+
+// ending closes a reply of so many characters: about four make a token.
+func ending(r scripted.Request, finish string, chars int) []scripted.Step {
+	u := scripted.Usage{Prompt: int64(len(r.Body) / 4), Output: int64(chars/4 + 1), Cached: int64(r.Shared.Bytes / 4)}
+	return []scripted.Step{scripted.Finish(finish), scripted.UsageStep(u), scripted.Done()}
 }
 
 //go:embed sample

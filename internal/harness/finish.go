@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ func (l *Loop) accept(ctx context.Context, d done) {
 			return
 		}
 		if err := l.record(ctx, s, facts); !errors.Is(err, ErrConflict) {
-			if err != nil {
+			if err != nil && !errors.Is(err, errWritten) {
 				l.keep(d)
 			}
 			return
@@ -46,33 +47,52 @@ func (l *Loop) accept(ctx context.Context, d done) {
 // keep holds a result that could not be recorded: the job counts as running,
 // and the result is offered again when the log works (LOG-8).
 func (l *Loop) keep(d done) {
-	l.running[d.job.ID] = &work{job: d.job, cancel: func() {}}
-	go func() {
-		select {
-		case <-l.clock.After(time.Second):
-		case <-l.closed:
-			return
-		}
-		select {
-		case l.results <- d:
-		case <-l.closed:
-		}
-	}()
+	l.running[d.job.ID] = &work{job: d.job, cancel: func() {}, kept: true}
+	l.kept = append(l.kept, d)
+	l.tried = l.clock.Now()
 }
 
-// expire leaves jobs behind that were told to stop and did not, and clears a
-// fault so that the log is tried again.
+// offer records the results that were kept, as far as the log works.
+func (l *Loop) offer(ctx context.Context) {
+	for _, d := range slices.Clone(l.kept) {
+		l.kept = l.kept[1:]
+		delete(l.running, d.job.ID)
+		l.accept(ctx, d)
+	}
+}
+
+// retry tries the log again after a fault. The fault is over when what had to
+// be recorded is, or when there is nothing that has to be.
+func (l *Loop) retry(ctx context.Context) {
+	if l.Fault() == nil && len(l.kept) == 0 || l.clock.Now().Sub(l.tried) < time.Second {
+		return
+	}
+	err := l.sess.CatchUp()
+	if err == nil {
+		err = l.sess.Sync()
+	}
+	if err != nil {
+		l.setFault(err)
+		return
+	}
+	l.unsynced = false
+	l.offer(ctx)
+	if len(l.kept) == 0 && (l.held == nil || len(drive.Settle(l.sess.State(l.branch), l.now())) == 0) {
+		l.setFault(nil)
+	}
+}
+
+// expire leaves jobs behind that were told to stop and did not.
 func (l *Loop) expire(ctx context.Context) {
 	now := l.clock.Now()
 	for id, w := range l.running {
-		if w.stopped.IsZero() || now.Sub(w.stopped) < grace {
+		if w.kept || w.stopped.IsZero() || now.Sub(w.stopped) < grace {
 			continue
 		}
 		delete(l.running, id)
 		l.accept(ctx, done{w.job, drive.Result{Fault: &drive.Fault{Where: string(w.job.Kind), Kind: "hung", Abandoned: true}}})
 		l.pulses.drop(id)
 	}
-	l.setFault(l.sess.Sync())
 }
 
 // end interrupts what still runs, records what it had, and closes the run.
@@ -104,6 +124,7 @@ func (l *Loop) end(stop context.CancelFunc) {
 				w.stopped = time.Time{}.Add(1) // long ago: leave it behind now
 			}
 			l.expire(ctx)
+			l.offer(ctx)
 			waiting = false
 		}
 	}

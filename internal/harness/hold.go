@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -24,14 +26,17 @@ func lockPath(stateDir, session, branch string) string {
 	return filepath.Join(stateDir, "locks", session+"."+branch+".lock")
 }
 
-func take(stateDir, session, branch string) (*hold, error) {
+func take(ctx context.Context, stateDir, session, branch string) (*hold, error) {
 	path := lockPath(stateDir, session, branch)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("run lock: %w", err)
 	}
 	l := flock.New(path, flock.SetPermissions(0o600))
-	ok, err := l.TryLock()
-	if err != nil {
+	// Who asks whether it is held has it for a moment: see Held.
+	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	ok, err := l.TryLockContext(ctx, 5*time.Millisecond)
+	if err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("run lock: %w", err)
 	}
 	if !ok {

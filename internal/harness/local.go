@@ -68,6 +68,7 @@ type Local struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
+	pulsed atomic.Int64                  // when a follower was last told of pulses alone, unix nanoseconds
 	chosen atomic.Pointer[session.Model] // instead of opts.Model
 }
 
@@ -124,7 +125,9 @@ func local(ctx context.Context, o Options, s *Session, blobs *content.Store) (*L
 
 	ctx, l.stop = context.WithCancel(ctx)
 	l.done.Go(func() { l.loop.Run(ctx) })
-	l.done.Go(func() { l.watch(ctx) })
+	if o.Interactive {
+		l.done.Go(func() { l.watch(ctx) })
+	}
 	return l, nil
 }
 

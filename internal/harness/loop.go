@@ -39,8 +39,12 @@ type Loop struct {
 	closed   chan struct{}
 
 	// Owned by the loop.
-	held    *hold
-	running map[string]*work
+	held     *hold
+	running  map[string]*work
+	counting string    // the job whose wait is shown
+	kept     []done    // results that could not be recorded yet; their jobs count as running
+	unsynced bool      // something depends on lines that a sync did not bring to the disk
+	tried    time.Time // when the log was tried last, while there is a fault
 
 	mu    sync.Mutex
 	fault error // why nothing can be recorded at the moment (LOG-8)
@@ -61,6 +65,7 @@ type work struct {
 	job     drive.Job
 	cancel  context.CancelFunc
 	stopped time.Time // when it was told to stop, zero while it is welcome
+	kept    bool      // it is done: its result waits for the log
 }
 
 // NewLoop returns a loop for a branch. Call [Loop.Run] to start it: it works
@@ -128,9 +133,12 @@ func (l *Loop) Run(ctx context.Context) {
 		case d := <-l.results:
 			l.finish(ctx, d)
 		case <-l.foreign:
-			l.setFault(l.sess.CatchUp())
+			if err := l.sess.CatchUp(); err != nil {
+				l.setFault(err)
+			}
 		case <-timer:
 			l.expire(ctx)
+			l.retry(ctx)
 		}
 	}
 }
@@ -144,10 +152,24 @@ func (l *Loop) now() drive.Env {
 	return env
 }
 
-// admit decides a command, and decides anew when others were faster.
+// admit decides a command. Where nothing came of it before this run has
+// recorded its start, the run lock is free again for others.
 func (l *Loop) admit(ctx context.Context, cmd drive.Command) error {
+	err := l.decide(ctx, cmd)
+	if l.held != nil && l.sess.State(l.branch).Branch.Run != l.env.Run {
+		l.held.release()
+		l.held = nil
+	}
+	if errors.Is(err, errWritten) {
+		return nil // it counts; the fault says what is wrong
+	}
+	return err
+}
+
+// decide decides anew when others were faster.
+func (l *Loop) decide(ctx context.Context, cmd drive.Command) error {
 	for range 3 {
-		if err := l.hold(); err != nil {
+		if err := l.hold(ctx); err != nil {
 			return err
 		}
 		s := l.sess.State(l.branch)
@@ -175,11 +197,11 @@ func (l *Loop) admit(ctx context.Context, cmd drive.Command) error {
 
 // hold takes the run lock, once. What was recorded before it was taken is
 // read first.
-func (l *Loop) hold() error {
+func (l *Loop) hold(ctx context.Context) error {
 	if l.held != nil {
 		return nil
 	}
-	h, err := take(l.state, sessionName(l.sess.Path()), l.branch)
+	h, err := take(ctx, l.state, sessionName(l.sess.Path()), l.branch)
 	if err != nil {
 		return err
 	}
@@ -193,16 +215,33 @@ func (l *Loop) hold() error {
 
 func (l *Loop) record(ctx context.Context, s session.State, facts []session.Fact) error {
 	err := l.sess.Record(ctx, l.branch, s.Branch.Head, facts)
-	if !errors.Is(err, ErrConflict) {
-		l.setFault(err)
+	fault := err
+	switch {
+	case errors.Is(err, ErrConflict):
+		return err
+	case errors.Is(err, errWritten):
+		l.unsynced = true
+	case err == nil && l.unsynced: // a line that was written says nothing about those before it
+		fault = l.sess.Sync()
+		l.unsynced = fault != nil
 	}
+	l.setFault(fault)
 	return err
 }
 
+// setFault keeps why nothing can be recorded, and wakes the followers where
+// that is news.
 func (l *Loop) setFault(err error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	was := l.fault
 	l.fault = err
+	l.mu.Unlock()
+	if err != nil {
+		l.tried = l.clock.Now()
+	}
+	if (was == nil) != (err == nil) || was != nil && was.Error() != err.Error() {
+		l.pulses.touch()
+	}
 }
 
 // settle records what follows, until nothing does. A fault of the log stops
@@ -234,6 +273,9 @@ func (l *Loop) reconcile(ctx context.Context) time.Duration {
 	}
 	s, env := l.sess.State(l.branch), l.now()
 	for _, w := range l.running {
+		if w.kept {
+			continue
+		}
 		if w.stopped.IsZero() && !drive.Welcome(s, env, w.job) {
 			w.cancel()
 			w.stopped = env.Now
@@ -242,22 +284,31 @@ func (l *Loop) reconcile(ctx context.Context) time.Duration {
 			due(w.stopped.Add(grace), env.Now)
 		}
 	}
-	if l.held == nil || l.Fault() != nil {
-		if l.held != nil {
-			due(env.Now.Add(time.Second), env.Now) // try the log again
-		}
+	fault := l.Fault()
+	if fault != nil || len(l.kept) > 0 {
+		due(l.tried.Add(time.Second), env.Now)
+	}
+	if l.held == nil || fault != nil {
 		return wait
 	}
 	started := map[drive.Kind]int{}
 	for _, w := range l.running {
 		started[w.job.Kind]++
 	}
+	counts := ""
+	defer func() {
+		if l.counting != counts {
+			l.pulses.drop(l.counting)
+			l.counting = counts
+		}
+	}()
 	for _, j := range drive.Want(s, env) {
 		if _, ok := l.running[j.ID]; ok || started[j.Kind] >= limit(j.Kind) {
 			continue
 		}
 		if j.NotBefore.After(env.Now) {
 			l.pulses.put(Pulse{Job: j.ID, Kind: "retry", Until: j.NotBefore, Why: why(s)})
+			counts = j.ID
 			due(j.NotBefore, env.Now)
 			continue
 		}
@@ -296,12 +347,16 @@ func why(s session.State) string {
 	return ""
 }
 
-// guarded runs a job and catches its panic at the border (REL-7).
+// guarded runs a job and catches its panic at the border (REL-7). A plan that
+// can't be shown is not tried for ever.
 func (l *Loop) guarded(ctx context.Context, s session.State, j drive.Job) (r drive.Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			text := fmt.Sprintf("%v\n%s", p, debug.Stack())
 			r = drive.Result{Fault: &drive.Fault{Where: string(j.Kind), Kind: "panic", Text: []byte(text)}}
+		}
+		if r.Fault != nil && j.Kind == drive.ShowPlan {
+			r.Facts = append(r.Facts, planNotShown(j.Plan))
 		}
 	}()
 	return l.run(ctx, s, j)

@@ -64,3 +64,12 @@ func (h *Hands) showPlan(s session.State, j drive.Job) drive.Result {
 		Body:  []session.Part{{Bytes: b.Bytes()}},
 	}}}
 }
+
+// planNotShown stands in a plan's place where its words can't be had.
+func planNotShown(plan session.Seq) session.Fact {
+	words := []byte("The plan could not be read because of a fault in the program itself. Write it anew with todo if it is needed.")
+	return session.Fact{
+		Event: session.PlanShown{Plan: plan, Tokens: session.Estimate(len(words))},
+		Body:  []session.Part{{Bytes: words}},
+	}
+}

@@ -68,6 +68,13 @@ func (p *Pulses) drop(job string) {
 	}
 }
 
+// touch wakes the readers, though nothing of a job has changed.
+func (p *Pulses) touch() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wake()
+}
+
 // wake must be called with mu held.
 func (p *Pulses) wake() {
 	p.version++

@@ -17,9 +17,14 @@ import (
 // was written (LOG-6).
 var ErrConflict = errors.New("the branch has moved on")
 
+// errWritten says that the lines are in the file and count, but that it is not
+// known whether they are on the disk: nothing that depends on them may be done
+// until a sync succeeds.
+var errWritten = errors.New("written, but not on the disk yet")
+
 // Record appends facts to a branch that stands at expect, as one write, and
 // folds them. Content goes to the store first; where an effect depends on the
-// lines they are on the disk when Record returns (LOG-5).
+// lines they are on the disk before anybody sees them (LOG-5).
 func (s *Session) Record(ctx context.Context, branch string, expect session.Seq, facts []session.Fact) error {
 	s.writes.Lock()
 	defer s.writes.Unlock()
@@ -52,6 +57,12 @@ func (s *Session) Record(ctx context.Context, branch string, expect session.Seq,
 		}
 		return nil
 	})
+	if err == nil && durable {
+		err = s.file.Sync()
+	}
+	if err != nil && len(lines) > 0 {
+		err = fmt.Errorf("%w: %w", errWritten, err)
+	}
 	s.mu.Lock()
 	for i, l := range lines {
 		e := session.Entry{Seq: session.Seq(l.Seq), Branch: facts[i].Branch, At: at, Type: session.Name(events[i]), Event: events[i]}
@@ -61,9 +72,6 @@ func (s *Session) Record(ctx context.Context, branch string, expect session.Seq,
 		}
 	}
 	s.mu.Unlock()
-	if err == nil && durable {
-		err = s.file.Sync()
-	}
 	return err
 }
 

@@ -3,6 +3,9 @@ package harness
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +22,8 @@ import (
 // kept, what it answers was written down before.
 type script struct {
 	mu      sync.Mutex
-	replies []func(ctx context.Context, body string, sink providers.Sink) providers.Reply
+	replies []answer
+	rest    answer // what is answered when the replies are used up
 	bodies  []string
 }
 
@@ -39,7 +43,7 @@ func (p *script) Send(ctx context.Context, _ providers.Endpoint, body []byte, si
 	p.mu.Lock()
 	n := len(p.bodies)
 	p.bodies = append(p.bodies, string(body))
-	var f func(context.Context, string, providers.Sink) providers.Reply
+	f := p.rest
 	if n < len(p.replies) {
 		f = p.replies[n]
 	}
@@ -138,15 +142,24 @@ type world struct {
 
 func newWorld(t *testing.T, replies ...answer) *world {
 	t.Helper()
-	w := &world{t: t, script: &script{replies: replies}}
-	dir := t.TempDir()
-	w.opts = Options{
-		DataDir: dir + "/data", StateDir: dir + "/state", Workspace: t.TempDir(),
+	p := &script{replies: replies}
+	return &world{t: t, script: p, opts: machine(t.TempDir(), p)}
+}
+
+// machine is how sessions run in a folder, with a script for a model.
+func machine(dir string, p *script) Options {
+	for _, name := range []string{"w", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			panic(err)
+		}
+	}
+	o := Options{
+		DataDir: dir + "/data", StateDir: dir + "/state", Workspace: dir + "/w",
 		Program: "test", Interface: "test", Interactive: true, Clock: System{},
 		Model:    session.Model{Provider: "script", API: "openai-chat", Model: "m"},
 		Settings: session.SessionConfigured{PermissionMode: "full"},
 		Resolve: func(context.Context, session.Model) (Target, error) {
-			return Target{Adapter: w.script, Endpoint: providers.Endpoint{Provider: "script", BaseURL: "script:"}}, nil
+			return Target{Adapter: p, Endpoint: providers.Endpoint{Provider: "script", BaseURL: "script:"}}, nil
 		},
 		Look: func(context.Context) (Assembly, error) {
 			return Assembly{
@@ -154,11 +167,22 @@ func newWorld(t *testing.T, replies ...answer) *world {
 				Sources: []session.AssemblySource{{Key: "00-agent", Outcome: "published", SHA256: "x", Size: 7}},
 			}, nil
 		},
-		Tools: tools.Config{TempDir: t.TempDir(), Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}},
+		Tools: tools.Config{TempDir: dir + "/tmp", Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}},
 	}
-	w.opts.Judge = Judge(func() []permit.Rule { return nil }, w.opts.Workspace, false)
-	return w
+	o.Judge = Judge(func() []permit.Rule { return nil }, o.Workspace, false)
+	return o
 }
+
+// A hurried clock goes faster than the machine's.
+type hurried struct {
+	began time.Time
+	by    time.Duration
+}
+
+func hurry(by int) hurried { return hurried{time.Now(), time.Duration(by)} }
+
+func (c hurried) Now() time.Time                         { return c.began.Add(time.Since(c.began) * c.by) }
+func (c hurried) After(d time.Duration) <-chan time.Time { return time.After(d / c.by) }
 
 func (w *world) start() *Local {
 	w.t.Helper()
@@ -210,6 +234,29 @@ func until(t *testing.T, l *Local, what string, ok func(session.Entry) bool) ses
 			if ok(e) {
 				return e
 			}
+		}
+	}
+}
+
+// idle follows the log until no turn is open and nothing is left to take.
+func idle(t *testing.T, l *Local) session.State {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var version uint64
+	for after := session.Seq(0); ; {
+		u, err := l.Follow(ctx, after, version)
+		if err != nil {
+			t.Fatalf("waiting for the end: %v\n%s", err, story(t, l))
+		}
+		if len(u.Entries) > 0 {
+			after = u.Entries[len(u.Entries)-1].Seq
+		}
+		version = u.Version
+		s := l.State()
+		waits := slices.ContainsFunc(s.Branch.Queue, func(q session.Queued) bool { return !q.Held })
+		if s.Branch.Turn == nil && !waits && after == l.Session.Head() {
+			return s
 		}
 	}
 }

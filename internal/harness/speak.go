@@ -58,6 +58,9 @@ func (sp *Speaker) encode(ctx context.Context, s session.State, j drive.Job) dri
 	if s.Session.Settings.OutputLimit != nil {
 		limit = *s.Session.Settings.OutputLimit
 	}
+	if j.Bare {
+		limit = 0
+	}
 	ask := providers.Ask{
 		Model: s.Branch.Model, Reasoning: s.Branch.Reason, OutputLimit: limit, CacheKey: sp.key,
 		Tools: append([]session.Tools{s.Branch.Tools}, s.Branch.Tools.More...),

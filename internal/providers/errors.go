@@ -17,7 +17,6 @@ type Refused struct {
 	Body        []byte
 	ContentType string
 	Host        string // host[:port]
-	Event       bool   // it came in a stream
 	Secrets     []string
 	Now         time.Time
 }

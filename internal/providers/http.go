@@ -89,8 +89,8 @@ func Get(ctx context.Context, to Endpoint, url string, auth http.Header, d time.
 	return fetch(ctx, to, http.MethodGet, url, auth, nil, d)
 }
 
-// Ask posts a small request about an endpoint, within d.
-func (to Endpoint) Ask(ctx context.Context, url string, auth http.Header, body []byte, d time.Duration) ([]byte, *Error) {
+// Query posts a small question to an endpoint about itself, within d.
+func Query(ctx context.Context, to Endpoint, url string, auth http.Header, body []byte, d time.Duration) ([]byte, *Error) {
 	return fetch(ctx, to, http.MethodPost, url, auth, body, d)
 }
 
@@ -208,7 +208,7 @@ func (to Endpoint) Refused(resp *http.Response, body []byte, event bool) *Error 
 		body = []byte(string(runes))
 	}
 	r := Refused{Status: resp.StatusCode, Header: resp.Header, Body: body, ContentType: resp.Header.Get("Content-Type"),
-		Host: host, Event: event, Secrets: to.secrets(), Now: clockOr(to.Clock).Now()}
+		Host: host, Secrets: to.secrets(), Now: clockOr(to.Clock).Now()}
 	if event {
 		r.Status, r.ContentType = 0, ""
 	}

@@ -240,7 +240,7 @@ func (f *Fold) applyTool(b *branch, e Entry) {
 	case ApprovalRequested:
 		s.call(ev.Call, func(c *Call) { c.Question = e.Seq })
 	case ApprovalAnswered:
-		if s.Turn == nil {
+		if s.Turn == nil || ev.Request == 0 {
 			return
 		}
 		for _, c := range s.Turn.Calls {

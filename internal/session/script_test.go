@@ -110,7 +110,7 @@ func scriptLine(f *Fold, line string) (Entry, error) {
 			v = replyParts(value)
 		case key == "items":
 			v = planItems(value)
-		case key == "model" && !v.IsValid():
+		case key == "model" && name != "endpoint.learned" && !v.IsValid():
 			v = fmt.Appendf(nil, `{"provider":"p","api":"a","model":%q}`, value)
 		case !v.IsValid() || slices.Contains([]string{"item", "call", "answer", "replaces"}, key):
 			v = AppendQuoted(nil, v)
@@ -233,6 +233,7 @@ func (s *story) state(st State) {
 	say(true, "occupancy %d by %s", st.Occupancy().N, st.Occupancy().By)
 	if t := b.Turn; t != nil {
 		say(true, "turn %d run %q, requests %d, failed %d", t.ID, t.Run, t.Requests, t.Failed)
+		say(t.Failed > 0, "  since %s", t.FailedSince.Format("15:04:05"))
 		say(t.Cancelled != "", "  cancelled by %s", t.Cancelled)
 		say(t.Assembled, "  assembled")
 		say(t.Open.Seq != 0, "  open: request %d, attempt %d", t.Open.Seq, t.Open.Attempt)
@@ -248,6 +249,9 @@ func (s *story) state(st State) {
 	}
 	for _, w := range g.Windows {
 		say(true, "window %s %s %d", w.Model.Model, w.Role, w.Limit)
+	}
+	for _, q := range g.Quirks {
+		say(true, "quirk %s %s", q.Quirk, q.Value)
 	}
 	for _, r := range g.Calibration {
 		say(true, "calibration %q %d per mille", r.Model.Model, r.PerMille)

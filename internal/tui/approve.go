@@ -24,7 +24,10 @@ type approval struct {
 	ready    bool   // shown was loaded
 	rule     string // what "session" and "always" would allow, "" for nothing
 	scroll   int
-	seen     bool   // its end was on the screen
+	page     int  // lines of it that the last frame showed
+	width    int  // of the last frame
+	read     int  // lines, from the first on, that were on the screen
+	seen     bool // all of it was on the screen
 	saying   bool // words for the model are being written
 	words    []rune
 	asked    bool // an answer was sent
@@ -50,7 +53,8 @@ func waiting(s session.State) []session.Call {
 }
 
 // key handles a key. It returns the answer, if that was one.
-func (a *approval) key(k tea.KeyPressMsg, page int) (answerMsg, bool) {
+func (a *approval) key(k tea.KeyPressMsg) (answerMsg, bool) {
+	page := max(a.page, 1)
 	if a.asked {
 		return answerMsg{}, false
 	}
@@ -116,8 +120,15 @@ func (a *approval) answer(what string, keep bool) answerMsg {
 	return m
 }
 
-// view draws the question in at most h lines of width w.
-func (a *approval) view(w, h int, l look, more int) []string {
+// sayingMark is where the words for the model go on.
+const sayingMark = "▏"
+
+// The least that is shown of what is asked: a line, and how many follow.
+const leastAsked = 3
+
+// view draws the question in about h lines of width w, and in at most most.
+// Where that is little, the keys give way and what is asked does not.
+func (a *approval) view(w, h, most int, l look, more int) []string {
 	title := "Allow this " + a.what + "?"
 	switch a.what {
 	case "command":
@@ -128,7 +139,7 @@ func (a *approval) view(w, h int, l look, more int) []string {
 	if more > 0 {
 		title += fmt.Sprintf("  (%d more after it)", more)
 	}
-	out := []string{l.ink(inkWarn, "? "+title) + l.ink(inkDim, "  "+a.name)}
+	out := []string{plain.Truncate(l.ink(inkWarn, "? "+plain.Clean(title))+l.ink(inkDim, "  "+plain.Clean(a.name)), w)}
 	var body []string
 	switch {
 	case !a.ready:
@@ -148,7 +159,7 @@ func (a *approval) view(w, h int, l look, more int) []string {
 	}
 	var keys []string
 	if a.saying {
-		keys = plain.Wrap("Tell the model why: "+plain.Clean(string(a.words))+"▏ (Enter refuses, Esc goes back)", w)
+		keys = plain.Wrap("Tell the model why: "+plain.Clean(string(a.words))+sayingMark+" (Enter refuses, Esc goes back)", w)
 	} else {
 		choices := "y once"
 		if a.rule != "" {
@@ -160,17 +171,41 @@ func (a *approval) view(w, h int, l look, more int) []string {
 			keys = append(keys, plain.Wrap("s and a allow: "+plain.Visible(a.rule), w)...)
 		}
 	}
-	room := max(h-len(out)-len(keys), 1)
+	keys = keys[:max(min(len(keys), most-len(out)-leastAsked), 1)]
+	room := max(min(max(h-len(out)-len(keys), leastAsked), most-len(out)-len(keys)), 1)
 	a.scroll = max(min(a.scroll, len(body)-room), 0)
 	end := min(a.scroll+room, len(body))
-	shown := body[a.scroll:end]
-	out = append(out, shown...)
-	a.seen = a.seen || a.ready && end == len(body)
-	if left := len(body) - end; left > 0 && len(shown) > 0 {
-		out[len(out)-1] = l.ink(inkDim, fmt.Sprintf("  … %d more lines below (Down, PgDn)", left+1))
+	if end < len(body) && room > 1 {
+		end-- // the last line says how many follow
 	}
+	out = append(out, body[a.scroll:end]...)
+	if left := len(body) - end; left > 0 && room > 1 {
+		out = append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %d more %s below (Down, PgDn)", left, plural(left, "line")), w)))
+	}
+	a.look(w, end, len(body))
 	for _, k := range keys {
 		out = append(out, l.ink(inkDim, k))
 	}
 	return out
+}
+
+// look notes what a frame of width w shows: the lines up to end, of so many.
+// Only what was on the screen without a gap counts as read, and another width
+// makes other lines.
+func (a *approval) look(w, end, of int) {
+	a.page = end - a.scroll
+	if w != a.width {
+		a.width, a.read = w, 0
+	}
+	if a.scroll <= a.read {
+		a.read = max(a.read, end)
+	}
+	a.seen = a.seen || a.ready && a.read >= of
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return one
+	}
+	return one + "s"
 }

@@ -1,9 +1,13 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"varve/internal/session"
 	"varve/internal/tui/paint"
@@ -20,7 +24,8 @@ type chat struct {
 	asked    map[want]bool // content that is on its way or was given
 	loading  session.Seq   // the question whose text is on its way
 	focused  bool
-	hint     string // one line above the composer, until the next key
+	hint     string    // one line above the composer, until the next key
+	typed    time.Time // when a key was last pressed in the composer
 	planOpen bool
 	fullOnce bool // the full mode was confirmed
 	composer int  // the first line of the composer in the last frame
@@ -45,7 +50,9 @@ func (c *chat) newWants() []want {
 // questions keeps the question that is shown in step with those that wait.
 func (c *chat) questions(r *Root) tea.Cmd {
 	open := waiting(r.state)
-	if len(open) == 0 {
+	if len(open) == 0 || !r.ours || r.paused() {
+		// What another window asks is answered there, and what a run that is
+		// gone asked is asked again when the turn goes on.
 		c.question, c.loading = nil, 0
 		return nil
 	}
@@ -123,7 +130,11 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	x, y = -1, -1
 	if c.question != nil {
 		more := max(len(waiting(r.state))-1, 0)
-		below = c.question.view(w, max(h*3/5, 5), l, more)
+		below = c.question.view(w, h*3/5, h-1, l, more)
+		if c.question.saying {
+			x, y = placeOf(below, sayingMark)
+			cursor = y >= 0
+		}
 	} else {
 		popup := c.comp.Popup(w, max(h/3, 3), r.frame.Theme)
 		comp, cx, cy := c.comp.View(w, max(h/3, 3), r.frame.Theme)
@@ -148,10 +159,23 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	c.composer = len(lines)
 	y += len(lines)
 	lines = append(lines, below...)
-	if len(lines) > h-1 {
-		lines = lines[len(lines)-(h-1):]
+	if over := len(lines) - (h - 1); over > 0 {
+		lines, y = lines[over:], y-over
 	}
 	return append(lines, status), x, y, cursor
+}
+
+// placeOf is where a mark stands in lines, the last one; y is -1 for nowhere.
+// The mark is taken out: the cursor stands there.
+func placeOf(lines []string, mark string) (x, y int) {
+	for y := len(lines) - 1; y >= 0; y-- {
+		if at := strings.LastIndex(lines[y], mark); at >= 0 {
+			before := lines[y][:at]
+			lines[y] = before + lines[y][at+len(mark):]
+			return plain.Width(ansi.Strip(before)), y
+		}
+	}
+	return -1, -1
 }
 
 // notices stand between the conversation and the composer: the fault of the
@@ -165,17 +189,20 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		out = append(out, c.tr.plan(w, l, c.planOpen)...)
 	}
 	if r.fault != "" {
-		for _, s := range plain.Wrap(plain.Clean("✗ "+r.fault), w) {
-			out = append(out, l.ink(inkError, s))
-		}
+		out = append(out, inked(l, inkError, plain.Clean("✗ "+r.fault), w)...)
 	}
 	switch {
 	case r.busy:
-		out = append(out, l.ink(inkWarn, plain.Truncate("Another window works on this session: it is followed here.", w)))
+		out = append(out, inked(l, inkWarn, "Another window works on this session: it is followed here.", w)...)
 	case r.paused():
-		out = append(out, l.ink(inkWarn, plain.Truncate("A turn was left open. Enter goes on with it; a message does too; Esc ends it.", w)))
+		out = append(out, inked(l, inkWarn, "A turn was left open. Enter goes on with it; a message does too; Esc ends it.", w)...)
 	}
-	for _, q := range r.state.Branch.Queue {
+	queue, most := r.state.Branch.Queue, max(r.frame.H/5, 2)
+	if n := len(queue) - most; n > 0 {
+		out = append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %d more before these", n), w)))
+		queue = queue[n:]
+	}
+	for _, q := range queue {
 		mark := "queued: "
 		switch {
 		case q.Held:
@@ -185,8 +212,12 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate("▸ "+mark+strings.Join(strings.Fields(c.tr.queued(q.ID)), " "), w)))
 	}
-	if n := len(r.state.Branch.Queue); n > 0 && w >= 40 {
-		out = append(out, l.ink(inkDim, plain.Truncate("  Alt+Up edits the last one", w)))
+	if n := len(queue); n > 0 && w >= 40 {
+		says := "  Alt+Up edits the last one"
+		if !working(r.state) && slices.ContainsFunc(r.state.Branch.Queue, func(q session.Queued) bool { return q.Held }) {
+			says += "; Enter sends what is held"
+		}
+		out = append(out, l.ink(inkDim, plain.Truncate(says, w)))
 	}
 	out = append(out, r.toasts.view(w, l)...)
 	if c.hint != "" {
@@ -195,30 +226,36 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 	return out
 }
 
+// inked is a sentence in lines of width w.
+func inked(l look, role, s string, w int) []string {
+	lines := plain.Wrap(s, w)
+	for i := range lines {
+		lines[i] = l.ink(role, lines[i])
+	}
+	return lines
+}
+
 // welcome is what an empty session shows.
 func welcome(w, h int, l look, r *Root) []string {
-	text := []string{
-		l.ink(inkAccent, "Varve") + l.ink(inkDim, "  "+r.id.Program),
-		"",
-		"Say what you want done in " + shortPath(r.id.Workspace, r.id.Home) + ".",
-		l.ink(inkDim, "? help   / commands   @ files   ! shell   Ctrl+P everything"),
-	}
+	w = max(w-2, 8)
+	name := []string{plain.Truncate(l.ink(inkAccent, "Varve")+l.ink(inkDim, "  "+r.id.Program), w), ""}
+	says := plain.Wrap("Say what you want done in "+shortPath(r.id.Workspace, r.id.Home)+".", w)
+	keys := inked(l, inkDim, "? help   / commands   @ files   ! shell   Ctrl+P everything", w)
+	var script []string
 	if r.id.Script {
-		text = append(text, "", l.ink(inkWarn, "The model here is a script, not a model; the tools and files are real."))
+		script = append([]string{""}, inked(l, inkWarn, "The model here is a script, not a model; the tools and files are real.", w)...)
 	}
-	if h < len(text)+1 {
-		text = text[:max(min(h-1, 3), 0)]
-	}
-	out := make([]string, 0, h)
-	for range max((h-len(text))/2, 0) {
-		out = append(out, "")
-	}
-	for _, s := range text {
-		for _, line := range plain.Wrap(s, max(w-2, 8)) {
-			if len(out) < h {
-				out = append(out, " "+line)
-			}
+	// Where there is little room the keys go first; that the model is a script
+	// is said as long as possible (PRV-11).
+	text := slices.Concat(name, says, keys, script)
+	for _, less := range [][]string{slices.Concat(name, says, script), slices.Concat(says, script), script} {
+		if len(text) > h {
+			text = less
 		}
+	}
+	out := make([]string, max((h-len(text))/2, 0), h)
+	for _, s := range text[:min(len(text), h)] {
+		out = append(out, strings.TrimRight(" "+s, " "))
 	}
 	for len(out) < h {
 		out = append(out, "")

@@ -121,6 +121,17 @@ func sizeOf(s string) string {
 }
 
 func (r *Root) switchTo(id string) tea.Cmd {
+	if r.runs() {
+		r.open(NewConfirm("Another session", "A turn is running. Going to another session interrupts it; this one is kept, and can be resumed.",
+			Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and go", Key: "y", Msg: leaveMsg{id}}))
+		return nil
+	}
+	return r.leave(id)
+}
+
+type leaveMsg struct{ id string }
+
+func (r *Root) leave(id string) tea.Cmd {
 	return func() tea.Msg {
 		who, err := r.agent.Switch(r.ctx, id)
 		return switchedMsg{who, err}
@@ -139,6 +150,18 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		if r.chat.comp.Empty() {
 			r.chat.comp.SetText(m.draft)
 		}
+	case unansweredMsg:
+		if !errors.Is(m.err, context.Canceled) {
+			r.say("error", m.err.Error())
+		}
+		if q := r.chat.question; q != nil && q.question == m.question {
+			q.asked = false
+		}
+	case takenBackMsg:
+		if d := r.chat.comp.Draft().Whole(); d != "" {
+			m.text += "\n" + d // something was written meanwhile
+		}
+		r.chat.comp.SetText(m.text)
 	case saidMsg:
 		r.say(m.level, m.text)
 	case FilesMsg:
@@ -147,7 +170,7 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		if m.err != nil {
 			r.say("warning", "The history can't be read: "+m.err.Error())
 		}
-		r.chat.comp.history = ParseHistory(m.lines)
+		r.chat.comp.Load(ParseHistory(m.lines))
 	case sessionsMsg:
 		return r.listSessions(m)
 	case modelsMsg:
@@ -196,6 +219,8 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 	case modeMsg:
 		r.chat.fullOnce = r.chat.fullOnce || m.mode == "full"
 		return r.submit(drive.SetMode{Mode: m.mode})
+	case leaveMsg:
+		return r.leave(m.id)
 	case quitMsg:
 		return tea.Quit
 	case PaletteMsg:

@@ -112,6 +112,19 @@ func TestCommandsAreOffered(t *testing.T) { // TUI-4
 	if first, _, _ := strings.Cut(d.offered(), "\n"); !strings.HasPrefix(first, "▸ /resume [session]") {
 		t.Errorf("by its other name\n%s", d.offered())
 	}
+	d.Commands, _ = NewCommands(Command{Name: "mod", Says: "one whose name begins another's"})
+	d.press("<ctrl+u>/mod")
+	if first, _, _ := strings.Cut(d.offered(), "\n"); !strings.HasPrefix(first, "▸ /mod  ") {
+		t.Errorf("what is named so is not first\n%s", d.offered())
+	}
+	d.Commands, _ = NewCommands(Command{Name: "review-everything-that-was-changed-since-the-last-release", Says: "long"})
+	d.press("<ctrl+u>/revi")
+	d.press("<backspace><backspace>")
+	all := func() string { return ansi.Strip(strings.Join(d.Popup(60, 30, NoTheme()), "\n")) }
+	long, tree := strings.Index(all(), "/review-every"), strings.Index(all(), "/tree")
+	if long < 0 || tree >= 0 && tree < long {
+		t.Errorf("what begins so is not before what holds the letters\n%s", all())
+	}
 	d.press("<ctrl+u>/nosuch")
 	if d.offered() != "  no such command" || d.Offering() {
 		t.Errorf("offered %q", d.offered())

@@ -38,6 +38,7 @@ type Composer struct {
 	search      *search // nil: not searching
 	offer       offer
 	files       []string
+	cleared     string // the line of the draft that ActClear gave up
 
 	waiting bool // the key now handled was waiting when the one before was
 	broken  bool // keys that came together held an Enter: the rest of them sends nothing
@@ -106,12 +107,32 @@ func (c *Composer) Sent() (line string) {
 	return line
 }
 
-// Clear is Sent for what is given up: it stays in the history.
+// Clear is Sent for what is given up: it stays in the history. ActClear does it.
 func (c *Composer) Clear() (line string) {
 	if c.search != nil {
 		c.searchKey(ActSearchCancel, "")
 	}
 	return c.Sent()
+}
+
+// Cleared is the line of what ActClear gave up, for the history on disk; "" for none, and when it was taken already.
+func (c *Composer) Cleared() (line string) {
+	line, c.cleared = c.cleared, ""
+	return line
+}
+
+// Load puts what was written in earlier runs before what was written in this one. A walk through the history ends with what
+// it shows, a search with the draft.
+func (c *Composer) Load(h History) {
+	if c.search != nil {
+		c.searchKey(ActSearchCancel, "")
+	}
+	c.recall = nil
+	mine := c.history.drafts
+	c.history = h
+	for _, d := range mine {
+		c.history.Add(d)
+	}
 }
 
 func (c *Composer) empty() {

@@ -105,7 +105,7 @@ func (c *Composer) do(act Action) Action {
 	case ActNewline:
 		t.write("\n")
 	case ActClear:
-		c.Clear()
+		c.cleared = c.Clear()
 		return act
 	case ActUp:
 		if !t.up() && !c.earlier() {

@@ -31,6 +31,9 @@ func (d *desk) press(keys string) (acts []Action) {
 	for keys != "" {
 		var msg tea.KeyPressMsg
 		if end := strings.IndexByte(keys, '>'); keys[0] == '<' && end > 1 {
+			if strings.HasPrefix(keys[end:], ">>") {
+				end++
+			}
 			msg, keys = keyOf(keys[1:end]), keys[end+1:]
 		} else {
 			r := []rune(keys)[0]
@@ -331,6 +334,68 @@ func TestCursorIsWhereTextGoesIn(t *testing.T) { // case TUI-04
 				t.Errorf("%q: a row of %d columns: %q", c.keys, plain.Width(r), r)
 			}
 		}
+	}
+}
+
+func TestScrolling(t *testing.T) { // TUI-4
+	d := newDesk()
+	d.Paste("1\n2\n3\n4\n5\n6\n7\n8")
+	see := func(want string) {
+		t.Helper()
+		rows, _, _ := d.View(10, 3, NoTheme())
+		got := ""
+		for _, r := range rows {
+			got += strings.TrimSpace(strings.TrimLeft(ansi.Strip(r), "> "))
+		}
+		if got != want {
+			t.Errorf("in view are %s, want %s", got, want)
+		}
+	}
+	see("678")
+	d.press("<up><up>")
+	see("678")
+	d.press("<up>")
+	see("567")
+	d.press("<alt+<>")
+	see("123")
+	d.press("<down><down><down>")
+	see("234")
+	d.press("<alt+>>")
+	see("678")
+	d.press("<backspace><backspace><backspace><backspace>") // no room is left empty while rows are hidden
+	see("456")
+}
+
+// What joins the character before or after it does not join a chip.
+func TestChipStaysApart(t *testing.T) { // TUI-4, TUI-9
+	long := strings.Repeat("many\n", 20)
+	for _, before := range []string{"\u0600", "🇩", "e", "\u200d", "क\u094d", "👩\u200d"} {
+		for _, after := range []string{"\u0301", "\u200d", "\ufe0f", "\u0903"} {
+			d := newDesk()
+			d.text.write(before)
+			d.Paste(long)
+			d.text.write(after)
+			inside(t, d.Composer, 40, 5)
+			d.press("<left>")
+			if d.shown() != before+"▪|"+after {
+				t.Errorf("%q, a chip, %q: left of the last is %q", before, after, d.shown())
+			}
+			if d.press("<backspace>"); d.Draft().Whole() != before+after {
+				t.Errorf("%q, a chip, %q: the chip went with something: %q", before, after, d.Draft().Whole())
+			}
+		}
+	}
+}
+
+func TestSetTextIsClean(t *testing.T) { // TUI-4, SEC-5: what an editor wrote
+	d := newDesk()
+	d.press("before")
+	d.SetText("one\x1b[2J\r\n\ttwo\n\n")
+	if d.shown() != "one\n\ttwo|" {
+		t.Errorf("shown %q", d.shown())
+	}
+	if d.press("<alt+z>"); d.shown() != "before|" {
+		t.Errorf("undone %q", d.shown())
 	}
 }
 

@@ -2,10 +2,12 @@ package tui
 
 import (
 	"errors"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"varve/internal/harness/drive"
+	"varve/internal/session"
 	"varve/internal/tui/paint"
 )
 
@@ -24,11 +26,21 @@ func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 	if again == 0 {
 		c.hint = ""
 	}
-	if c.question != nil {
+	if c.question != nil && !c.typing(r.now) {
 		return tea.Batch(wait, r.answerKey(k, at))
 	}
 	act, cmd := c.comp.Key(k, r.frame.Keys, at, r.more)
+	c.typed = r.now
 	return tea.Batch(wait, cmd, r.do(act, at))
+}
+
+// typingPause is how long nothing is typed before a key can be an answer.
+const typingPause = 700 * time.Millisecond
+
+// typing reports whether a message is being written: a question that comes up
+// meanwhile must not take the next letters for answers.
+func (c *chat) typing(now time.Time) bool {
+	return !c.comp.Empty() && now.Sub(c.typed) < typingPause
 }
 
 // answerKey is a key while a question waits. Esc stops the turn, and Ctrl+C
@@ -37,27 +49,37 @@ func (r *Root) answerKey(k tea.KeyPressMsg, at Where) tea.Cmd {
 	q := r.chat.question
 	if !q.saying {
 		switch act, _ := r.frame.Keys.Action(k, at|WhenEmpty); act {
-		case ActInterrupt, ActQuit, ActClear, ActSuspend, ActRedraw, ActExpand, ActHelp:
+		case ActClear:
+			r.chat.hint = "Ctrl+C again quits."
+			return nil
+		case ActInterrupt, ActQuit, ActSuspend, ActRedraw, ActExpand, ActHelp:
 			if act != ActHelp || k.String() == "f1" {
 				return r.do(act, at)
 			}
 		}
 	}
-	m, ok := q.key(k, max(r.frame.H/3, 3))
+	m, ok := q.key(k)
 	if !ok {
 		return nil
 	}
-	cmd := r.submit(m.Answer)
-	if m.keep {
-		keep := func() tea.Msg {
-			if err := r.agent.Allow(r.ctx, m.Rule); err != nil {
-				return saidMsg{"error", "The rule can't be kept in the settings, so it holds for this session: " + err.Error()}
-			}
-			return saidMsg{"success", "Allowed from now on: " + m.Rule}
+	return func() tea.Msg {
+		if err := r.agent.Submit(r.ctx, m.Answer); err != nil {
+			return unansweredMsg{m.Question, err}
 		}
-		return tea.Batch(cmd, keep)
+		if !m.keep {
+			return nil
+		}
+		if err := r.agent.Allow(r.ctx, m.Rule); err != nil {
+			return saidMsg{"error", "The rule can't be kept in the settings, so it holds for this session: " + err.Error()}
+		}
+		return saidMsg{"success", "Allowed from now on: " + m.Rule}
 	}
-	return cmd
+}
+
+// An unansweredMsg says that an answer was not recorded.
+type unansweredMsg struct {
+	question session.Seq
+	err      error
 }
 
 // do carries out an action.
@@ -91,8 +113,7 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 	case ActHelp:
 		r.open(NewHelp(c.comp.Commands))
 	case ActEditor:
-		text, _ := c.comp.Value()
-		return r.edit(text)
+		return r.edit(c.comp.Draft().Whole())
 	case ActPlan:
 		c.planOpen = !c.planOpen
 	case ActExpand:
@@ -197,12 +218,13 @@ func (r *Root) interrupt() tea.Cmd {
 // cleared is Ctrl+C once: what was written is in the history now.
 func (r *Root) cleared() tea.Cmd {
 	r.chat.hint = "Ctrl+C again quits; what was written is in the history (Up)."
-	return nil
+	return r.remember(r.chat.comp.Cleared())
 }
 
 // quit leaves. A turn that runs is asked about first.
 func (r *Root) quit(bool) tea.Cmd {
-	if working(r.state) && r.ours && !r.paused() {
+	if r.runs() {
+		r.chat.hint = ""
 		r.open(NewConfirm("Quit", "A turn is running. Quitting interrupts it; the session is kept, and can be resumed.",
 			Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and quit", Key: "y", Msg: quitMsg{}}))
 		return nil
@@ -211,6 +233,9 @@ func (r *Root) quit(bool) tea.Cmd {
 }
 
 type quitMsg struct{}
+
+// runs reports whether a turn is worked on here.
+func (r *Root) runs() bool { return working(r.state) && r.ours && !r.paused() }
 
 // editQueued takes the newest entry that waits back into the composer.
 func (r *Root) editQueued() tea.Cmd {
@@ -223,9 +248,21 @@ func (r *Root) editQueued() tea.Cmd {
 		r.chat.hint = "Send or clear what is written first."
 		return nil
 	}
-	r.chat.comp.SetText(r.chat.tr.queued(last.ID))
-	return r.submit(drive.RemoveQueued{Entry: last.ID})
+	text := r.chat.tr.queued(last.ID)
+	if src := r.chat.tr.queue[last.ID]; src.missing || src.broken != "" {
+		r.chat.hint = "Its text can't be read yet: try again."
+		return nil
+	}
+	return func() tea.Msg {
+		if err := r.agent.Submit(r.ctx, drive.RemoveQueued{Entry: last.ID}); err != nil {
+			return failedMsg{err}
+		}
+		return takenBackMsg{text}
+	}
 }
+
+// A takenBackMsg brings the words of an entry that waits no more.
+type takenBackMsg struct{ text string }
 
 // nextMode goes on to the next permission mode; full is asked about once.
 func (r *Root) nextMode() tea.Cmd {

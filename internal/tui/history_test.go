@@ -118,3 +118,25 @@ func TestSendingAnOldMessageKeepsTheDraft(t *testing.T) { // TUI-4, case TUI-11
 		t.Errorf("shown %q", d.shown())
 	}
 }
+
+// The history comes from disk when the composer already works (TUI-1).
+func TestHistoryComesLate(t *testing.T) { // TUI-4
+	d := newDesk()
+	d.press("quick<enter>")
+	d.Sent()
+	d.press("given up<ctrl+c>")
+	if line := d.Cleared(); line != `{"text":"given up"}` || d.Cleared() != "" {
+		t.Errorf("cleared %q", line)
+	}
+	d.press("<up>x")
+	d.Load(ParseHistory([]string{"old", "older still"}))
+	if d.shown() != "given upx|" {
+		t.Errorf("shown %q", d.shown())
+	}
+	d.press("<ctrl+u><ctrl+r>")
+	d.Load(ParseHistory(nil))
+	d.press("<up><up><up>")
+	if d.shown() != "older still|" {
+		t.Errorf("shown %q", d.shown())
+	}
+}

@@ -121,6 +121,8 @@ func TestUsersKeys(t *testing.T) { // TUI-12
 		"modells":   {"f3"},                         // no such action
 		"reasoning": {"hyper+ü+x", "Option+Return"}, // one is no key, the other that of newline and, while working, of steer
 		"plan":      {},                             // unbound
+		"redraw":    {"alt+t"},                      // not the key of reasoning any more
+		"editor":    {"alt+up"},                     // from one before it that keeps its own
 		"quit":      {},                             // not without
 		"sessions":  {"x"},                          // a letter
 		"newline":   {"ctrl+j", "shift+return"},
@@ -135,6 +137,7 @@ func TestUsersKeys(t *testing.T) { // TUI-12
 		`appearance.keys: reasoning: "hyper+ü+x" is not the name of a key`,
 		`appearance.keys: sessions: "x" is needed to write with`,
 		`appearance.keys: sessions: "ctrl+s" is the key of models`,
+		`appearance.keys: edit_queued: "alt+up" is the key of editor`,
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("said\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
@@ -146,6 +149,9 @@ func TestUsersKeys(t *testing.T) { // TUI-12
 	}{
 		{"ctrl+s", InChat, ActModels},
 		{"alt+p", InChat, ""},
+		{"alt+up", InChat, ActEditor},
+		{"alt+up", InList, ActMoveUp},
+		{"alt+t", InChat, ActRedraw},
 		{"ctrl+t", InChat, ""},
 		{"ctrl+c", InChat | WhenAgain, ActQuit},
 		{"alt+enter", InChat, ActReasoning},

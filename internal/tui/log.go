@@ -34,10 +34,12 @@ func (r *Root) log(msg tea.Msg) (tea.Cmd, bool) {
 		return r.updated(m), true
 	case olderMsg:
 		if m.epoch == r.epoch {
-			r.chat.asking = false
 			if m.err != nil {
-				r.say("error", m.err.Error())
+				// It is not asked for again: asking would not end.
+				r.say("error", "Earlier entries can't be read: "+m.err.Error())
+				return nil, true
 			}
+			r.chat.asking = false
 			r.chat.tr.prepend(m.entries)
 		}
 		return nil, true
@@ -97,9 +99,8 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 				cmds = append(cmds, paint.Notify("Varve: the turn has ended"), paint.Bell())
 			}
 		}
-		cmds = append(cmds, r.chat.questions(r))
 	}
-	return tea.Batch(append(cmds, r.follow())...)
+	return tea.Batch(append(cmds, r.chat.questions(r), r.follow())...)
 }
 
 // say shows a toast.
@@ -117,10 +118,11 @@ func (r *Root) clock() tea.Cmd {
 	if wait <= 0 && len(r.toasts) > 0 {
 		wait = time.Second
 	}
-	if r.ticking || wait <= 0 {
+	due := r.now.Add(wait)
+	if wait <= 0 || r.ticking && !due.Before(r.due) {
 		return nil
 	}
-	r.ticking = true
+	r.ticking, r.due = true, due
 	return tea.Tick(wait, func(t time.Time) tea.Msg { return tickMsg(t) })
 }
 

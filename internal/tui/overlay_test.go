@@ -219,6 +219,15 @@ func TestClicks(t *testing.T) { // TUI-9, case TUI-14
 	}
 }
 
+func TestFieldShowsItsEnd(t *testing.T) { // case TUI-04
+	f := newField("")
+	f.write("a filter that is longer than there is room\x1b[2J\nand more")
+	row, x := f.view("> ", "", 20, NoTheme())
+	if got := ansi.Strip(row); got != "> han there is room " || x != 19 {
+		t.Errorf("drawn %q, cursor at %d", got, x)
+	}
+}
+
 func TestConfirm(t *testing.T) { // TUI-5
 	for keys, want := range map[string]tea.Msg{"enter": "no", "y": "yes", "Y": "yes", "n": "no", "down enter": "yes", "down down enter": "yes", "down up enter": "no", "right enter": "yes", "esc": nil, "x": nil} {
 		s := &table{overlay: NewConfirm("Quit?", "A turn runs.", Choice{"n", "stay", "no"}, Choice{"y", "quit", "yes"}), f: frameOf(40, 12)}

@@ -39,6 +39,7 @@ type Root struct {
 	busy     bool // another process works on the branch
 	epoch    int  // of the session: messages of an older one are late
 	ticking  bool
+	due      time.Time // when the next tick comes, while ticking
 	draft    string // as it was saved last
 	drafting bool   // a save is due
 	typed    bool   // since the last one

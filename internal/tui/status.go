@@ -33,9 +33,9 @@ func statusLine(w int, l look, id Identity, s session.State) string {
 	if mode == "full" {
 		inkMode = inkWarn
 	}
-	left := []string{l.ink(inkAccent, plain.Clean(name)), l.ink(inkMode, mode)}
+	left := []string{l.ink(inkAccent, oneLine(name)), l.ink(inkMode, mode)}
 	if id.GitBranch != "" {
-		left = append(left, l.ink(inkDim, "⎇ "+plain.Clean(id.GitBranch)))
+		left = append(left, l.ink(inkDim, "⎇ "+oneLine(id.GitBranch)))
 	}
 	left = append(left, l.ink(inkDim, shortPath(id.Workspace, id.Home)))
 
@@ -68,7 +68,7 @@ func shortPath(path, home string) string {
 	if home != "" && (path == home || strings.HasPrefix(path, home+string(filepath.Separator))) {
 		path = "~" + strings.TrimPrefix(path, home)
 	}
-	return plain.Clean(path)
+	return oneLine(path)
 }
 
 // contextBar is how full the window is: a bar where its size is known, the

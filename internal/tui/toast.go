@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ const (
 type toasts []toast
 
 // post adds a toast. The same one again is counted, not repeated. Where there
-// are too many, the oldest goes, errors last.
+// are too many, the oldest goes, errors last: what comes while errors fill the
+// place is in /toasts only.
 func (t toasts) post(level, text string, now time.Time) toasts {
 	text = plain.Clean(strings.Join(strings.Fields(text), " "))
 	stays := toastStays
@@ -43,13 +45,7 @@ func (t toasts) post(level, text string, now time.Time) toasts {
 	}
 	out = append(out, toast{level: level, text: text, count: 1, until: now.Add(stays)})
 	for len(out) > toastsShown {
-		drop := 0
-		for i, x := range out[:len(out)-1] {
-			if x.level != "error" {
-				drop = i
-				break
-			}
-		}
+		drop := max(slices.IndexFunc(out, func(x toast) bool { return x.level != "error" }), 0)
 		out = append(out[:drop], out[drop+1:]...)
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 
 	"varve/internal/harness/drive"
 	"varve/internal/session"
+	"varve/internal/tui/markdown"
 	"varve/internal/tui/plain"
 )
 
@@ -67,6 +68,9 @@ func TestScrollByLines(t *testing.T) {
 			t.Fatalf("%d lines up and down again:\n%s\nwant\n%s", i, got, want)
 		}
 	}
+	if !tr.following() {
+		t.Error("the last line is there, and the view does not follow")
+	}
 	if tr.home(); !strings.HasPrefix(text(tr, 60, 10), "▌ Do the next thing") {
 		t.Error("Home is not the first row")
 	}
@@ -119,6 +123,19 @@ func TestResizeKeepsTheTop(t *testing.T) {
 			t.Errorf("at %d columns the top is %.20q, was %.20q", w, tr.shown[0].row.src.text, top.src.text)
 		}
 	}
+	one := newTape(t)
+	var words strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&words, "w%d ", i)
+	}
+	one.say(words.String())
+	tr2 := shows(one)
+	tr2.view(80, 24)
+	tr2.scroll(-100)
+	was := strings.Fields(tr2.view(80, 24)[0])[1]
+	if got := text(tr2, 40, 20); !strings.Contains(got, was+" ") {
+		t.Errorf("within a long row, %s is gone from\n%s", was, got)
+	}
 	tr.end()
 	if got := text(tr, 33, 12); !strings.HasSuffix(got, "word word") || !tr.following() {
 		t.Errorf("the end after a resize:\n%s", got)
@@ -163,6 +180,51 @@ func TestAnswerIsHandedOver(t *testing.T) {
 	tr.add(s.entries)
 	if got := strings.TrimSpace(strings.Join(tr.view(80, 24), "\n")); got != "right" {
 		t.Errorf("shown: %q", got)
+	}
+}
+
+// PERF-5: drawn from its open block on, an answer that comes is at every moment
+// what its document is.
+func TestEveryFrameIsWhole(t *testing.T) {
+	s := newTape(t)
+	q := s.put(session.RequestSent{Purpose: "agent"})
+	tr := newTranscript(inkLook(s.at))
+	doc := markdown.New(markdown.Options{Theme: markdown.Dark(), Budget: codeBudget})
+	text := "# A\n\n" + markdownOf(900) + "\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nend\n===\n\n" + markdownOf(3000)
+	for n := 0; n < len(text); n += 3 {
+		doc.Append(text[n:min(n+3, len(text))])
+		tr.pulses([]drive.Pulse{pulse(q, "text", "", text[:min(n+3, len(text))])})
+		width := 40 + n/1000
+		var want []string
+		for _, l := range doc.Lines(width) {
+			want = append(want, l.Text)
+		}
+		got := tr.view(width, 400)
+		if !slices.Equal(got[:len(want)], want) || got[len(want)] != "" {
+			t.Fatalf("after %q:\n%s\nwant\n%s", text[:n], strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// The end of a failed turn finds the provider's words behind what stands
+// between, also where a page begins far before.
+func TestEndFindsItsWords(t *testing.T) {
+	s := newTape(t)
+	s.say("before")
+	for range 14 {
+		s.say("message")
+	}
+	s.put(session.ReplyRejected{Request: 1, Class: "error", Error: &session.ProviderError{Kind: "quota", Message: &session.Text{}}}, "No money.")
+	s.put(session.ShellRan{}, "$ true")
+	s.put(session.ShellRan{}, "$ true")
+	s.put(session.ShellRan{}, "$ true")
+	s.put(session.TurnEnded{Turn: 15, Status: "failed", Error: &session.TurnError{Kind: "quota"}})
+	tr := newTranscript(plainLook(s.at))
+	tr.add(s.entries[1:])
+	tr.prepend(s.entries[:1])
+	got := text(tr, 80, 24)
+	if !strings.Contains(got, "used up: No money.") || strings.Count(got, "No money") != 1 {
+		t.Errorf("the end:\n%s", got)
 	}
 }
 
@@ -300,18 +362,23 @@ func TestMemoryIsBounded(t *testing.T) {
 	if tr.first != first-300 {
 		t.Errorf("a page before %d gives %d", first, tr.first)
 	}
-	tr.all = true
-	tr.gen++
+	out := newTape(t)
+	for range 400 {
+		q := out.reply("tool_call:ls", "{}")
+		out.runs(call(q, 1), 1, false, strings.Repeat("a line\n", 100))
+	}
+	tr = shows(out)
+	tr.unfold()
 	tr.view(40, 30)
-	for range 3000 {
-		tr.scroll(20)
+	for range 2000 {
+		tr.scroll(-25)
 		tr.view(40, 30)
 	}
 	n := 0
 	for _, r := range tr.rows {
 		n += len(r.drawn)
 	}
-	if n > keepLines*5/4 || n != tr.cost {
+	if n > keepLines*3/2 || n != tr.cost || n < 100 {
 		t.Errorf("%d lines are kept, counted %d", n, tr.cost)
 	}
 	long := newTape(t)
@@ -388,6 +455,16 @@ func TestClick(t *testing.T) {
 	if got := tr.view(80, 24); !slices.Equal(got, lines) {
 		t.Errorf("folded again:\n%s", strings.Join(got, "\n"))
 	}
+	tr.click(y)
+	tr.scroll(y + 5)
+	tr.view(80, 24)
+	if r := tr.rowAt(0); !r.open || tr.shown[0].n == 0 {
+		t.Fatal("the top is not within the unfolded output")
+	}
+	tr.click(0)
+	if got := tr.view(80, 24)[0]; got != lines[y] {
+		t.Errorf("folded from within, the top is %q, want its head %q", got, lines[y])
+	}
 	tr.unfold()
 	if n := strings.Count(text(tr, 80, 60), "ok line of output"); n < 20 {
 		t.Errorf("%d lines of an output after Ctrl+O, want 20 or more", n)
@@ -402,19 +479,23 @@ func TestFind(t *testing.T) {
 			s.reply("assistant", strings.Repeat("line\n\n", 9)+"the Needle is here")
 		}
 	}
+	s.say("a needle at the end")
+	s.say("and another NEEDLE")
 	tr := shows(s)
 	tr.view(40, 10)
 	var rows []session.Seq
 	for tr.find("needle", true) {
-		if tr.view(40, 10); !strings.Contains(text(tr, 40, 10), "Needle") {
+		if tr.view(40, 10); !strings.Contains(text(tr, 40, 10), "eedle") && !strings.Contains(text(tr, 40, 10), "NEEDLE") {
 			t.Error("what was found is not seen")
 		}
-		rows = append(rows, tr.found.at)
+		if rows = append(rows, tr.found.at); len(rows) > 9 {
+			break
+		}
 	}
-	if len(rows) != 2 || rows[0] < rows[1] {
+	if len(rows) != 4 || rows[0] < rows[1] || rows[2] < rows[3] {
 		t.Errorf("found backward %v", rows)
 	}
-	if !tr.find("needle", false) || tr.found.at != rows[0] || tr.find("needle", false) || tr.find("", true) || tr.find("absent", true) {
+	if !tr.find("needle", false) || tr.found.at != rows[2] || !tr.find("needle", false) || tr.find("", true) || tr.find("absent", true) {
 		t.Error("finding forward")
 	}
 }
@@ -444,5 +525,39 @@ func TestHugeRows(t *testing.T) {
 	}
 	if got := text(tr, 80, 40); !strings.Contains(got, "+2500 −2500") || plain.Width(got) == 0 {
 		t.Errorf("counts are missing:\n%s", got)
+	}
+}
+
+// PERF-6, case TUI-05: a frame looks at what is visible, however long the
+// session is; nothing is made where nothing changed.
+func TestFrameCostDoesNotGrow(t *testing.T) {
+	var live []float64
+	for _, n := range []int{100, 10_000} {
+		s := items(t, n)
+		tr := newTranscript(inkLook(s.at))
+		tr.kept = 1 << 30
+		tr.add(s.entries)
+		tr.view(120, 40)
+		drawn := 0
+		for _, r := range tr.rows {
+			if r.drawn != nil {
+				drawn++
+			}
+		}
+		if drawn > 40 {
+			t.Errorf("of %d rows %d were drawn for 40 lines", len(tr.rows), drawn)
+		}
+		if a := testing.AllocsPerRun(50, func() { tr.view(120, 40) }); a != 0 {
+			t.Errorf("%v allocations in a frame in which nothing changed", a)
+		}
+		text, i := []byte(markdownOf(4000)), 0
+		live = append(live, testing.AllocsPerRun(500, func() {
+			i += 4
+			tr.pulses([]drive.Pulse{{Job: sendJob(s.last() + 1), Kind: "text", Text: text[:i]}})
+			tr.view(120, 40)
+		}))
+	}
+	if live[1] > live[0]+2 {
+		t.Errorf("allocations of a frame with a delta: %v behind 100 rows, %v behind 10,000", live[0], live[1])
 	}
 }

@@ -207,6 +207,7 @@ type Job struct {
 	Request   session.Seq    // Send
 	Revision  session.Seq    // Encode: the view's head
 	Attempt   int            // Encode, Send: from 1
+	Bare      bool           // Encode: without an output limit
 	Call      session.ItemID // Judge, Tool
 	Plan      session.Seq    // ShowPlan
 	NotBefore time.Time      // the loop starts it no earlier

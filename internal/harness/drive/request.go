@@ -33,6 +33,7 @@ func wantRequest(s session.State, t session.Turn) []Job {
 	j.ID = id(Encode, t.ID) + "/" + idOf(s.Branch.Head, t.Requests)
 	if t.Rejection != nil {
 		j.NotBefore, _ = again(t)
+		j.Bare = overBudget(*t.Rejection)
 	}
 	return []Job{j}
 }
@@ -162,6 +163,12 @@ func rejected(s session.State, env Env, t session.Turn) []session.Fact {
 	return failed(t, kind, t.Rejection.Class)
 }
 
+// overBudget reports that input and output limit together were too large: the
+// request is sent once more without the limit (PRV-6).
+func overBudget(r session.Rejection) bool {
+	return r.Error != nil && r.Error.Kind == "context_length" && r.Error.Sub == "budget"
+}
+
 // again says when the next attempt may be made, or that there is none.
 func again(t session.Turn) (time.Time, bool) {
 	r := t.Rejection
@@ -172,6 +179,9 @@ func again(t session.Turn) (time.Time, bool) {
 		return time.Time{}, t.Failed <= 1 // nothing in it: once more, at once
 	case "missing", "stalled":
 	case "error", "overflow":
+		if overBudget(*r) {
+			return time.Time{}, t.Failed <= 1
+		}
 		if r.Error == nil || !r.Error.Retry {
 			return time.Time{}, false
 		}

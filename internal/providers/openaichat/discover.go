@@ -227,7 +227,7 @@ func ask(ctx context.Context, to providers.Endpoint, path string, body []byte) (
 	var got []byte
 	var e *providers.Error
 	if body != nil {
-		got, e = to.Ask(ctx, at, authOf(to), body, discoveryTimeout)
+		got, e = providers.Query(ctx, to, at, authOf(to), body, discoveryTimeout)
 	} else {
 		got, e = providers.Get(ctx, to, at, authOf(to), discoveryTimeout)
 	}

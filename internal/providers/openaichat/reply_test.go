@@ -243,3 +243,28 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 		t.Errorf("%d connections for three requests", len(addrs))
 	}
 }
+
+// A web page without its content type names its status and no markup. C62
+func TestWebPage(t *testing.T) {
+	r := answer(t, "\n<!DOCTYPE html><html>Sign in</html>", nil)
+	if r.Class != providers.Failed || r.Err.Kind != providers.Gateway || !strings.Contains(r.Err.Message, "status 200") || strings.Contains(r.Err.Message, "<") {
+		t.Errorf("%+v", r.Err)
+	}
+}
+
+// PERF-5: reading an answer costs little beside what is said in it.
+func BenchmarkStream(b *testing.B) {
+	var stream strings.Builder
+	for range 15000 {
+		stream.WriteString(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"word"},"finish_reason":null}]}` + "\n\n")
+	}
+	stream.WriteString(chunk(`{}`, "stop") + "data: [DONE]\n\n")
+	to := providers.Endpoint{BaseURL: "http://h/v1", Client: &http.Client{Transport: canned(stream.String())}}
+	b.SetBytes(int64(stream.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		if r := adapter.Send(b.Context(), to, []byte(`{"model":"m"}`), nil); r.Class != providers.Natural {
+			b.Fatal(r.Err)
+		}
+	}
+}

@@ -82,9 +82,12 @@ func (s *stream) whole(ctx context.Context, events *providers.Events) providers.
 	if err != nil {
 		return s.broken(ctx, err)
 	}
-	if !gjson.ValidBytes(body) || !gjson.GetBytes(body, "choices").IsArray() || isError(gjson.ParseBytes(body)) {
-		return s.failed(s.to.Refused(s.resp, body, true))
+	if gjson.ValidBytes(body) {
+		s.top.read(gjson.ParseBytes(body))
 	}
-	s.take(gjson.ParseBytes(body))
+	if !s.top.get("choices").IsArray() || isError(&s.top) {
+		return s.failed(s.to.Refused(s.resp, body, false))
+	}
+	s.take(&s.top)
 	return s.broken(ctx, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -32,6 +33,8 @@ type stream struct {
 	usage   *session.Usage
 	timings *session.Usage
 	moved   bool // the last chunk brought the reply forward
+
+	top, choice, piece members // of the chunk at hand
 }
 
 // thoughtFields are where reasoning comes in, in the order in which they are
@@ -57,64 +60,97 @@ func (s *stream) chunk(ev providers.Event) (done bool, e *providers.Error, cut b
 		return false, &providers.Error{Kind: providers.Protocol, Retry: true, Host: s.host(),
 			Message: "an event of the stream is no valid JSON: " + providers.OneLine(string(data[:min(len(data), 80)]))}, false
 	}
-	v := gjson.ParseBytes(data)
-	if isError(v) {
+	s.top.read(gjson.ParseBytes(data))
+	if isError(&s.top) {
 		return false, s.to.Refused(s.resp, data, true), false
 	}
-	s.take(v)
+	s.take(&s.top)
 	return false, nil, false
 }
 
 func (s *stream) host() string { return s.resp.Request.URL.Host }
 
+// members are the members of an object, found in one walk.
+type members struct {
+	names  []string
+	values []gjson.Result
+}
+
+func (m *members) read(v gjson.Result) {
+	m.names, m.values = m.names[:0], m.values[:0]
+	v.ForEach(func(k, v gjson.Result) bool {
+		m.names, m.values = append(m.names, k.Str), append(m.values, v)
+		return true
+	})
+}
+
+func (m *members) get(name string) gjson.Result {
+	if i := slices.Index(m.names, name); i >= 0 {
+		return m.values[i]
+	}
+	return gjson.Result{}
+}
+
 // isError tells an error object from a chunk. A null error is none.
-func isError(v gjson.Result) bool {
-	switch e := v.Get("error"); e.Type {
+func isError(m *members) bool {
+	switch e := m.get("error"); e.Type {
 	case gjson.String:
 		return e.Str != ""
 	case gjson.JSON, gjson.Number, gjson.True:
 		return true
 	}
-	if v.Get("choices").Exists() || v.Get("usage").Exists() {
+	if m.get("choices").Exists() || m.get("usage").Exists() {
 		return false
 	}
-	return v.Get("object").String() == "error" || v.Get("type").String() == "error" ||
-		v.Get("code").Exists() && (v.Get("message").Exists() || v.Get("msg").Exists())
+	return m.get("object").Str == "error" || m.get("type").Str == "error" ||
+		m.get("code").Exists() && (m.get("message").Exists() || m.get("msg").Exists())
 }
 
 // take takes one chunk, or a whole completion.
-func (s *stream) take(v gjson.Result) {
-	for _, path := range []string{"usage", "x_groq.usage", "choices.0.usage"} {
-		if u := usageOf(v.Get(path)); u != nil {
-			s.usage = u // the last one counts: servers that repeat it count up
-			s.moved = true
-		}
+func (s *stream) take(m *members) {
+	choices := m.get("choices")
+	s.count(usageOf(m.get("usage")))
+	if g := m.get("x_groq"); g.Exists() {
+		s.count(usageOf(g.Get("usage")))
 	}
-	if t := timingsOf(v.Get("timings")); t != nil {
+	if t := timingsOf(m.get("timings")); t != nil {
 		s.timings = t
 	}
-	if s.finish != "" {
-		return // late deltas and second ends (case C41)
-	}
-	for _, c := range v.Get("choices").Array() {
-		if c.Get("index").Int() != 0 {
-			continue
+	choices.ForEach(func(_, c gjson.Result) bool {
+		s.choice.read(c)
+		if s.choice.get("index").Int() != 0 {
+			return true
 		}
-		d := c.Get("delta")
+		s.count(usageOf(s.choice.get("usage")))
+		if s.finish != "" {
+			return true // late deltas and second ends (case C41)
+		}
+		d := s.choice.get("delta")
 		if !d.IsObject() {
-			d = c.Get("message")
+			d = s.choice.get("message")
 		}
 		s.delta(d)
-		if f := c.Get("finish_reason"); f.Type == gjson.String && f.Str != "" {
+		if f := s.choice.get("finish_reason"); f.Type == gjson.String && f.Str != "" {
 			s.finish = f.Str
 			s.moved = true
 		}
+		return true
+	})
+}
+
+// count keeps a report. The last one counts: servers that repeat it count up.
+func (s *stream) count(u *session.Usage) {
+	if u != nil {
+		s.usage = u
+		s.moved = true
 	}
 }
 
-func (s *stream) delta(d gjson.Result) {
+func (s *stream) delta(of gjson.Result) {
+	d := &s.piece
+	d.read(of)
 	s.reasoning(d)
-	switch c := d.Get("content"); {
+	switch c := d.get("content"); {
 	case c.Type == gjson.String:
 		s.say("text", "", s.text.add(c.Raw))
 	case c.IsArray():
@@ -122,17 +158,19 @@ func (s *stream) delta(d gjson.Result) {
 			s.part(part)
 		}
 	}
-	if r := d.Get("refusal"); r.Type == gjson.String {
+	if r := d.get("refusal"); r.Type == gjson.String {
 		s.refusal.add(r.Raw)
 		s.moved = true
 	}
-	for _, a := range d.Get("annotations").Array() {
-		s.notes = append(s.notes, string(pairSurrogates([]byte(a.Raw))))
+	if a := d.get("annotations"); a.IsArray() {
+		for _, note := range a.Array() {
+			s.notes = append(s.notes, string(pairSurrogates([]byte(note.Raw))))
+		}
 	}
-	if t := d.Get("tool_calls"); t.IsArray() {
+	if t := d.get("tool_calls"); t.IsArray() {
 		s.calls.add(t.Array(), s.called)
 	}
-	if f := d.Get("function_call"); f.IsObject() {
+	if f := d.get("function_call"); f.IsObject() {
 		s.calls.legacy(f, s.called)
 	}
 }
@@ -159,24 +197,28 @@ func (s *stream) part(part gjson.Result) {
 	}
 }
 
-func (s *stream) reasoning(d gjson.Result) {
+func (s *stream) reasoning(d *members) {
 	said := false
 	for _, name := range thoughtFields {
-		r := d.Get(name)
+		r := d.get(name)
 		if r.Type != gjson.String || r.Str == "" && len(r.Raw) <= 2 {
 			continue
 		}
 		if s.field == "" {
 			s.field = encodingPrefix + name
 		}
-		if other := d.Get(strings.TrimPrefix(s.field, encodingPrefix)); s.field != encodingPrefix+name && other.Type == gjson.String && other.Str != "" {
+		if other := d.get(strings.TrimPrefix(s.field, encodingPrefix)); s.field != encodingPrefix+name && other.Type == gjson.String && other.Str != "" {
 			continue // both with the same text (case C45)
 		}
 		s.say("reasoning", "", s.thought.add(r.Raw))
 		said = true
 		break
 	}
-	for _, entry := range d.Get("reasoning_details").Array() {
+	details := d.get("reasoning_details")
+	if !details.IsArray() {
+		return
+	}
+	for _, entry := range details.Array() {
 		s.detail(entry)
 		if said {
 			continue

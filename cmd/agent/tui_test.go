@@ -1,0 +1,949 @@
+package main
+
+// The real program in a terminal: a pty with an emulator on it, and a scripted
+// provider in this process. Conditions are polled for, with a limit that no
+// busy machine reaches; nothing depends on how long something takes.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+
+	"varve/internal/demo"
+	"varve/internal/providers/scripted"
+	"varve/internal/session"
+)
+
+// What keys send.
+const (
+	keyEnter    = "\r"
+	keyAltEnter = "\x1b\r"
+	keyEsc      = "\x1b"
+	keyUp       = "\x1b[A"
+	keyAltUp    = "\x1b[1;3A"
+	keyShiftTab = "\x1b[Z"
+	keyCtrlC    = "\x03"
+	keyCtrlD    = "\x04"
+	keyCtrlG    = "\x07"
+	keyCtrlP    = "\x10"
+	keyCtrlU    = "\x15"
+	keyCtrlZ    = "\x1a"
+)
+
+// A tuiTerm is a terminal with a program in it.
+type tuiTerm struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	host *os.File // our side
+	tty  *os.File // the program's side
+	done chan struct{}
+
+	mu  sync.Mutex
+	raw bytes.Buffer
+	emu *vt.Emulator
+}
+
+// tuiAnswers is what a good terminal answers to what it is asked.
+var tuiAnswers = map[string]string{
+	"\x1b[?2026$p": "\x1b[?2026;2$y", "\x1b[?2027$p": "\x1b[?2027;2$y", "\x1b[?u": "\x1b[?1u",
+	"\x1b]11;?\a": "\x1b]11;rgb:0000/0000/0000\a", "\x1b[c": "\x1b[?62;22c",
+}
+
+// tuiStart starts cmd in a terminal of w by h.
+func tuiStart(t *testing.T, w, h int, cmd *exec.Cmd) *tuiTerm {
+	t.Helper()
+	host, tty, err := pty.Open()
+	if err != nil {
+		t.Skip("no pty: ", err)
+	}
+	x := &tuiTerm{t: t, cmd: cmd, host: host, tty: tty, done: make(chan struct{}), emu: vt.NewEmulator(w, h)}
+	x.resize(w, h)
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "COLORTERM=truecolor")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	go func() { _, _ = io.Copy(io.Discard, x.emu) }() // its own answers
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = cmd.Wait(); close(x.done) }()
+	go x.mirror()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-x.done
+		_ = host.Close()
+		_ = tty.Close()
+	})
+	return x
+}
+
+func (x *tuiTerm) mirror() {
+	b := make([]byte, 1<<16)
+	var tail []byte
+	for {
+		n, err := x.host.Read(b)
+		if n > 0 {
+			x.mu.Lock()
+			x.raw.Write(b[:n])
+			_, _ = x.emu.Write(b[:n])
+			x.mu.Unlock()
+			tail = append(tail, b[:n]...)
+			for q, answer := range tuiAnswers {
+				if i := bytes.Index(tail, []byte(q)); i >= 0 {
+					_, _ = x.host.WriteString(answer)
+					tail = append(tail[:i:i], tail[i+len(q):]...)
+				}
+			}
+			tail = tail[max(0, len(tail)-16):]
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (x *tuiTerm) in(s string) {
+	x.t.Helper()
+	if _, err := x.host.WriteString(s); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func (x *tuiTerm) resize(w, h int) {
+	x.mu.Lock()
+	x.emu.Resize(w, h)
+	x.mu.Unlock()
+	_ = pty.Setsize(x.host, &pty.Winsize{Rows: uint16(h), Cols: uint16(w)})
+}
+
+func (x *tuiTerm) output() string { x.mu.Lock(); defer x.mu.Unlock(); return x.raw.String() }
+
+func (x *tuiTerm) screen() string { x.mu.Lock(); defer x.mu.Unlock(); return x.emu.String() }
+
+func (x *tuiTerm) shows(parts ...string) bool {
+	s := x.screen()
+	for _, p := range parts {
+		if !strings.Contains(s, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// await polls for a condition.
+func (x *tuiTerm) await(what string, ok func() bool) {
+	x.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			x.t.Fatalf("%s: did not come; the screen is\n%s", what, x.screen())
+		}
+	}
+}
+
+func (x *tuiTerm) sees(parts ...string) {
+	x.t.Helper()
+	x.await(fmt.Sprintf("%q on the screen", parts), func() bool { return x.shows(parts...) })
+}
+
+func (x *tuiTerm) gone(part string) {
+	x.t.Helper()
+	x.await(fmt.Sprintf("%q gone", part), func() bool { return !x.shows(part) })
+}
+
+// types writes a text, and waits until it stands behind the composer's mark.
+// Lines of it are told by their last one.
+func (x *tuiTerm) types(s string) {
+	x.t.Helper()
+	x.in(s)
+	x.sees("> " + s)
+}
+
+// says sends a message.
+func (x *tuiTerm) says(s string) {
+	x.t.Helper()
+	x.types(s)
+	x.in(keyEnter)
+}
+
+// ends waits for the end of the program, and holds that the terminal is as it
+// was found (TUI-10).
+func (x *tuiTerm) ends(code int) {
+	x.t.Helper()
+	x.await("the program's end", func() bool {
+		select {
+		case <-x.done:
+			return true
+		default:
+			return false
+		}
+	})
+	if got := x.cmd.ProcessState.ExitCode(); got != code {
+		x.t.Errorf("exit code %d, want %d\n%s", got, code, x.screen())
+	}
+	x.given()
+	s, err := term.GetState(x.tty.Fd())
+	if want := uint64(syscall.ICANON | syscall.ECHO | syscall.ISIG); err != nil || uint64(s.Lflag)&want != want {
+		x.t.Errorf("the terminal is not in line mode (%v)", err)
+	}
+}
+
+// given holds that every mode that was set is reset.
+func (x *tuiTerm) given() {
+	x.t.Helper()
+	for set, reset := range map[string]string{
+		"\x1b[?1049h": "\x1b[?1049l", "\x1b[?2004h": "\x1b[?2004l", "\x1b[?1004h": "\x1b[?1004l", "\x1b[?1002h": "\x1b[?1002l",
+		"\x1b[?1006h": "\x1b[?1006l", "\x1b[>1u": "\x1b[<1u", "\x1b[?25l": "\x1b[?25h", "\x1b[22;0t": "\x1b[23;0t", "\x1b[?2027h": "\x1b[?2027l",
+	} {
+		x.await(fmt.Sprintf("%q after the last %q", reset, set), func() bool {
+			out := x.output()
+			return strings.LastIndex(out, reset) >= strings.LastIndex(out, set)
+		})
+	}
+}
+
+// quits leaves an idle program.
+func (x *tuiTerm) quits() {
+	x.t.Helper()
+	x.in(keyCtrlU + keyCtrlD)
+	x.ends(exitDone)
+}
+
+// A tuiHouse is a workspace with folders of its own and a scripted model. The
+// model does what it is told:
+//
+//	hello            says hello
+//	story            a story that goes on when the test opens its gate
+//	hang             begins to answer and never ends
+//	run COMMAND      calls bash; when it has the result, says so
+//	anything else    is repeated
+type tuiHouse struct {
+	t      *testing.T
+	bin    string
+	dir    string
+	data   string
+	env    []string
+	server *scripted.Server
+	gate   chan struct{}
+}
+
+func newTuiHouse(t *testing.T, bin string) *tuiHouse {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &tuiHouse{t: t, bin: bin, dir: filepath.Join(root, "w"), data: filepath.Join(root, "data"), gate: make(chan struct{})}
+	for _, dir := range []string{"w", "data", "config", "state", "home", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"greet.go": "package greet\n", "notes.txt": "one\n"} {
+		if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h.server, err = scripted.Open(scripted.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.server.Close)
+	h.server.Handle(h.model)
+	for _, kv := range os.Environ() {
+		switch k, _, _ := strings.Cut(kv, "="); {
+		case strings.HasSuffix(k, "_API_KEY"), strings.HasPrefix(k, "VARVE_"), k == "TMUX", k == "NO_COLOR", k == "EDITOR", k == "VISUAL", k == "PWD", k == "COLORTERM", k == "TERM":
+		default:
+			h.env = append(h.env, kv)
+		}
+	}
+	h.env = append(h.env, "HOME="+filepath.Join(root, "home"), "TMPDIR="+filepath.Join(root, "tmp"), "PS1=SH$ ", "HISTFILE=",
+		"VARVE_CONFIG_DIR="+filepath.Join(root, "config"), "VARVE_DATA_DIR="+h.data, "VARVE_STATE_DIR="+filepath.Join(root, "state"))
+	h.settings(fmt.Sprintf(`{"model":{"provider":"script","model":"m"},"providers":{"script":{"api":"openai-chat","base_url":%q}}}`, h.server.URL()+"/v1"))
+	return h
+}
+
+func (h *tuiHouse) settings(s string) {
+	h.t.Helper()
+	if err := os.WriteFile(filepath.Join(h.dir, "..", "config", "setup.json"), []byte(s), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// model is the scripted model.
+func (h *tuiHouse) model(r scripted.Request) scripted.Reply {
+	says := func(pieces ...scripted.Step) scripted.Reply {
+		return scripted.Reply{Steps: append(append([]scripted.Step{scripted.Role()}, pieces...), scripted.Finish("stop"), scripted.Done())}
+	}
+	messages := r.Get("messages").Array()
+	last := messages[len(messages)-1]
+	text := last.Get("content").String()
+	if parts := last.Get("content").Array(); len(parts) > 1 || last.Get("content").IsArray() {
+		text = ""
+		for _, p := range parts {
+			text += p.Get("text").String()
+		}
+	}
+	if last.Get("role").String() == "tool" {
+		return says(scripted.Text("I have the result."))
+	}
+	command, runs := strings.CutPrefix(text, "run ")
+	switch {
+	case runs:
+		return scripted.Reply{Steps: []scripted.Step{
+			scripted.Role(), scripted.Text("I'll run it."),
+			scripted.Call(0, fmt.Sprintf("call_%d", r.N), "bash", fmt.Sprintf(`{"command":%q}`, command), 2), scripted.Finish("tool_calls"), scripted.Done(),
+		}}
+	case text == "hello":
+		return says(scripted.Text("Hello, "), scripted.Text("**friend**."))
+	case text == "story":
+		return says(scripted.Text("Once upon a time"), scripted.Wait(h.gate), scripted.Text(" there was an end."))
+	case text == "hang":
+		return says(scripted.Text("Let me think"), scripted.Hang())
+	}
+	return says(scripted.Text("You said: " + text))
+}
+
+func (h *tuiHouse) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(h.bin, args...)
+	cmd.Dir, cmd.Env = h.dir, append([]string{}, h.env...)
+	return cmd
+}
+
+// open starts the program in a terminal.
+func (h *tuiHouse) open(args ...string) *tuiTerm {
+	h.t.Helper()
+	return tuiStart(h.t, 100, 30, h.command(args...))
+}
+
+// ready opens it and waits for its composer.
+func (h *tuiHouse) ready(args ...string) *tuiTerm {
+	h.t.Helper()
+	x := h.open(args...)
+	x.sees("> Say what you want done")
+	return x
+}
+
+// entries is what the only session of the house holds.
+func (h *tuiHouse) entries() (out []session.Entry) {
+	h.t.Helper()
+	list, err := filepath.Glob(filepath.Join(h.data, "sessions", "*", "*.jsonl"))
+	if err != nil || len(list) != 1 {
+		h.t.Fatalf("%d session files, want one (%v)", len(list), err)
+	}
+	b, err := os.ReadFile(list[0])
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for line := range bytes.Lines(b) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // it is being written
+		}
+		e, err := session.Decode(bytes.Clone(line))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func (h *tuiHouse) id() string {
+	h.t.Helper()
+	return h.entries()[0].Event.(session.SessionCreated).ID
+}
+
+// kinds counts events by their name.
+func (h *tuiHouse) kinds() map[string]int {
+	h.t.Helper()
+	n := map[string]int{}
+	for _, e := range h.entries() {
+		n[e.Type]++
+	}
+	return n
+}
+
+// whole holds that the session verifies and that the provider refused nothing.
+func (h *tuiHouse) whole() {
+	h.t.Helper()
+	out, err := h.command("session", "verify", h.id()).CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("whole: ")) {
+		h.t.Errorf("session verify: %v: %s", err, out)
+	}
+	for _, v := range h.server.Violations() {
+		h.t.Errorf("request %d: %s: %s", v.Request, v.Rule, v.Text)
+	}
+}
+
+func TestInterface(t *testing.T) {
+	bin := agentBinary(t)
+	for _, c := range []struct {
+		name string
+		play func(*tuiHouse)
+	}{
+		{"talk", playTalk},
+		{"first paint", playFirstPaint},
+		{"approve", playApprove},
+		{"interrupt", playInterrupt},
+		{"write", playWrite},
+		{"resize", playResize},
+		{"paste", playPaste},
+		{"resume", playResume},
+		{"kill", playKill},
+		{"two windows", playTwoWindows},
+		{"signals", playSignals},
+		{"no colour", playNoColour},
+		{"first run", playFirstRun},
+		{"suspend", playSuspend},
+		{"bad input", playBadInput},
+		{"draft", playDraft},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.play(newTuiHouse(t, bin))
+		})
+	}
+}
+
+// Type, send, stream, queue, steer.
+func playTalk(h *tuiHouse) { // TUI-2, TUI-4, TUI-5, TUI-6
+	x := h.ready()
+	x.says("hello")
+	x.sees("Hello, friend.")
+	x.says("story")
+	x.sees("Once upon a time")
+	x.types("and then")
+	x.in(keyEnter)
+	x.sees("queued: and then", "1 queued")
+	x.types("shorter")
+	x.in(keyAltEnter)
+	x.sees("for this turn: shorter", "2 queued")
+	x.in(keyAltUp)
+	x.sees("> shorter", "1 queued")
+	x.in(keyCtrlU)
+	x.gone("> shorter")
+	close(h.gate)
+	x.sees("there was an end.", "You said: and then")
+	x.gone("queued")
+	x.quits()
+	h.whole()
+	if n := h.kinds(); n["turn.ended"] != 3 || n["input.removed"] != 1 || n["run.ended"] != 1 {
+		h.t.Errorf("events %v", n)
+	}
+}
+
+// The screen and a composer that works come before anything else: here what
+// is asked for never answers.
+func playFirstPaint(h *tuiHouse) { // TUI-1
+	block := make(chan struct{})
+	defer close(block)
+	h.server.Handle(func(scripted.Request) scripted.Reply { <-block; return scripted.Reply{} })
+	x := h.open()
+	x.sees("Varve", "> Say what you want done", "script/m")
+	x.types("quick")
+	if n := len(h.server.Visits()) + len(h.server.Requests()); n != 0 {
+		h.t.Errorf("%d requests before anything was sent", n)
+	}
+	out := x.output()
+	if at := strings.Index(out, "Varve"); at < 0 || at > strings.Index(out+"\x1b[c", "\x1b[c") {
+		h.t.Error("the terminal was asked before it was painted")
+	}
+	x.quits()
+	if list, _ := filepath.Glob(filepath.Join(h.data, "sessions", "*", "*")); len(list) != 0 {
+		h.t.Errorf("a session file was made for nothing: %q", list)
+	}
+}
+
+func playApprove(h *tuiHouse) { // PERM-2, TUI-3
+	x := h.ready()
+	x.says("run touch made-here")
+	x.sees("Run this command?", "touch made-here", "y once")
+	x.in("y")
+	x.sees("I have the result.")
+	if _, err := os.Stat(filepath.Join(h.dir, "made-here")); err != nil {
+		h.t.Error(err)
+	}
+	x.says("run rm made-here")
+	x.sees("Run this command?", "  rm made-here")
+	x.in("d")
+	x.sees("Tell the model why")
+	x.in("keep it" + keyEnter)
+	x.gone("Tell the model why")
+	x.await("the words at the model", func() bool {
+		all := h.server.Requests()
+		return bytes.Contains(all[len(all)-1].Body, []byte("They said: keep it"))
+	})
+	if _, err := os.Stat(filepath.Join(h.dir, "made-here")); err != nil {
+		h.t.Error("it was removed all the same: ", err)
+	}
+	// A long one: Enter goes through it, and then allows.
+	x.says("run true " + strings.Repeat("x ", 700) + "; touch payload")
+	x.sees("Run this command?", "more lines below")
+	x.in(keyEnter)
+	x.gone("more lines below")
+	x.sees("touch payload")
+	if _, err := os.Stat(filepath.Join(h.dir, "payload")); err == nil {
+		h.t.Error("it ran before its end was on the screen")
+	}
+	x.in(keyEnter)
+	x.gone("Run this command?")
+	x.await("the file", func() bool { _, err := os.Stat(filepath.Join(h.dir, "payload")); return err == nil })
+	x.in(keyShiftTab)
+	x.sees(" edit ")
+	x.quits()
+	h.whole()
+}
+
+// Esc stops whatever hangs; what was received is kept and marked.
+func playInterrupt(h *tuiHouse) { // TUI-5, case TUI-11
+	x := h.ready("--mode", "full")
+	x.says("hang")
+	x.sees("Let me think")
+	x.types("my draft")
+	x.in(keyEsc)
+	x.sees("Interrupted", "Let me think", "> my draft")
+	x.in(keyCtrlU)
+	x.gone("my draft")
+	x.says("run trap '' TERM INT; echo begun; sleep 1000")
+	x.sees("begun")
+	x.in(keyEsc)
+	x.await("two ends", func() bool { return h.kinds()["turn.ended"] == 2 })
+	var cancelled time.Time
+	for _, e := range h.entries() {
+		switch e.Event.(type) {
+		case session.TurnCancelled:
+			cancelled = e.At
+		case session.TurnEnded:
+			h.t.Logf("interrupted after %v", e.At.Sub(cancelled))
+		}
+	}
+	// A delayed arrow key is not an Esc.
+	x.says("story")
+	x.sees("Once upon a time")
+	x.in("\x1b")
+	x.in("[A")
+	close(h.gate)
+	x.sees("there was an end.")
+	x.in(keyCtrlC)
+	x.quits()
+	h.whole()
+}
+
+// $EDITOR, completion of files and commands, a shell command, the palette.
+func playWrite(h *tuiHouse) { // TUI-4, TUI-12
+	editor := filepath.Join(h.dir, "..", "ed.sh")
+	script := "#!/bin/sh\nprintf '\\nfrom the editor' >> \"$1\"\necho EDITING > /dev/tty\n"
+	if err := os.WriteFile(editor, []byte(script), 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	h.env = append(h.env, "EDITOR="+editor)
+	x := h.ready()
+	x.types("a start")
+	x.in(keyCtrlG)
+	x.sees("> a start", "from the editor")
+	x.in(keyEnter)
+	x.sees("You said: a start")
+	x.in("look at @not")
+	x.sees("notes.txt")
+	x.in("\t")
+	x.sees("look at @notes.txt")
+	x.in(keyEnter)
+	x.sees("You said: look at @notes.txt")
+	x.in("/ren")
+	x.sees("/rename")
+	x.in("\t")
+	x.in("A title" + keyEnter)
+	x.await("the title", func() bool { return h.kinds()["session.renamed"] == 1 })
+	x.in("/nonsense")
+	x.sees("> /nonsense")
+	x.in(keyEnter)
+	x.sees("there is no command /nonsense")
+	x.in(keyCtrlU)
+	x.in("!echo from-the-shell")
+	x.sees("echo from-the-shell")
+	x.in(keyEnter)
+	x.await("the command in the log", func() bool { return h.kinds()["shell.ran"] == 1 })
+	x.sees("$ echo from-the-shell")
+	x.in(keyUp)
+	x.sees("echo from-the-shell")
+	x.in(keyCtrlU + keyCtrlP)
+	x.sees("╭─")
+	x.in(keyEsc)
+	x.gone("╭─")
+	x.quits()
+	h.whole()
+	if n := len(h.server.Requests()); n != 2 {
+		h.t.Errorf("%d requests, want 2", n)
+	}
+}
+
+func playResize(h *tuiHouse) { // TUI-9, case TUI-13
+	x := h.ready()
+	x.says("story")
+	x.sees("Once upon a time")
+	x.types("draft")
+	for i := range 40 {
+		x.resize(20+i*3, 5+i)
+	}
+	for _, size := range [][2]int{{10, 3}, {40, 12}, {200, 60}, {20, 5}} {
+		x.resize(size[0], size[1])
+	}
+	x.sees("window too small")
+	x.resize(60, 20)
+	x.sees("Once upon a time", "> draft")
+	close(h.gate)
+	x.sees("there was an end.")
+	x.quits()
+	h.whole()
+}
+
+func playPaste(h *tuiHouse) { // TUI-4, case TUI-01, case TUI-02
+	x := h.ready()
+	var text strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&text, "line %d\tof a paste\r\n", i)
+	}
+	x.in("\x1b[200~" + text.String() + "\x1b[201~")
+	x.sees("[60 lines #1]")
+	x.in(" please")
+	x.sees("#1] please")
+	if n := len(h.server.Requests()); n != 0 {
+		h.t.Fatalf("a paste sent %d messages", n)
+	}
+	x.in(keyEnter)
+	x.await("one request with all of it", func() bool {
+		all := h.server.Requests()
+		return len(all) == 1 && bytes.Contains(all[0].Body, []byte("line 0\\tof a paste\\nline 1")) && bytes.Contains(all[0].Body, []byte("line 59\\tof a paste"))
+	})
+	x.await("the end", func() bool { return h.kinds()["turn.ended"] == 1 })
+	// Without brackets: what comes at once is a text.
+	x.in("one\rtwo\rthree")
+	x.sees("> one", "  two", "  three")
+	if n := len(h.server.Requests()); n != 1 {
+		h.t.Errorf("a burst sent %d messages", n-1)
+	}
+	x.in(keyCtrlC)
+	x.gone("> one")
+	x.in("\x1b[200~a \x1b[201~b\x1b[2Jc")
+	x.quits()
+	h.whole()
+}
+
+func playResume(h *tuiHouse) { // CLI-1, LOG-14
+	x := h.ready()
+	x.says("hello")
+	x.sees("Hello, friend.")
+	x.quits()
+	before := h.kinds()
+	for _, args := range [][]string{{"resume", h.id()}, {"--continue"}, {"resume"}} {
+		x = h.open(args...)
+		x.sees("▌ hello", "Hello, friend.", "> Say what you want done")
+		x.quits()
+	}
+	if n := h.kinds(); fmt.Sprint(n) != fmt.Sprint(before) {
+		h.t.Errorf("looking wrote %v, there was %v", n, before)
+	}
+	x = h.open("--continue")
+	x.sees("Hello, friend.")
+	x.says("again")
+	x.sees("You said: again")
+	x.in("/new")
+	x.sees("> /new")
+	x.in(keyEnter)
+	x.sees("Say what you want done in")
+	x.in("/resume")
+	x.sees("> /resume")
+	x.in(keyEnter)
+	x.sees("Sessions", "This folder", "hello")
+	x.in(keyEnter)
+	x.sees("You said: again")
+	x.in("/resume 00000000" + keyEnter)
+	x.sees("✗")
+	x.says("still here")
+	x.sees("You said: still here")
+	x.quits()
+	h.whole()
+}
+
+// Killed in mid-turn: it is said that the turn is open, Enter goes on.
+func playKill(h *tuiHouse) { // REL-1, LOG-14
+	x := h.ready()
+	x.says("story")
+	x.sees("Once upon a time")
+	if err := x.cmd.Process.Kill(); err != nil {
+		h.t.Fatal(err)
+	}
+	<-x.done
+	x = h.open("--continue")
+	x.sees("A turn was left open. Enter goes on with it", "▌ story")
+	close(h.gate)
+	x.in(keyEnter)
+	x.sees("there was an end.")
+	x.gone("A turn was left open")
+	// And once more, at a question: it is asked again when the turn goes on.
+	x.says("run touch asked")
+	x.sees("Run this command?")
+	if err := x.cmd.Process.Kill(); err != nil {
+		h.t.Fatal(err)
+	}
+	<-x.done
+	x = h.open("resume")
+	x.sees("A turn was left open. Enter goes on with it")
+	x.in(keyEnter)
+	x.sees("Run this command?", "touch asked")
+	x.in("y")
+	x.sees("I have the result.")
+	if _, err := os.Stat(filepath.Join(h.dir, "asked")); err != nil {
+		h.t.Error(err)
+	}
+	x.quits()
+	h.whole()
+}
+
+// A second window follows, and is refused politely.
+func playTwoWindows(h *tuiHouse) { // LOG-14, case SES-06
+	x := h.ready()
+	x.says("story")
+	x.sees("Once upon a time")
+	y := h.open("resume", h.id())
+	y.sees("Another window works on this session", "▌ story")
+	y.says("me too")
+	y.sees("another window or process is working on this branch", "> me too")
+	y.in(keyEsc)
+	close(h.gate)
+	x.sees("there was an end.")
+	y.sees("there was an end.")
+	x.says("run touch two")
+	x.sees("Run this command?")
+	y.sees("bash touch two")
+	if y.shows("Run this command?") {
+		h.t.Error("the question is asked in the window that can't answer it")
+	}
+	x.in("y")
+	x.sees("I have the result.")
+	y.sees("I have the result.", "> me too")
+	x.quits()
+	y.gone("Another window works on this session")
+	y.in(keyEnter) // it is free now
+	y.sees("You said: me too")
+	y.quits()
+	h.whole()
+}
+
+// Whatever ends it, the terminal is as it was found.
+func playSignals(h *tuiHouse) { // TUI-10, RUN-2
+	for sig, code := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130, syscall.SIGHUP: 129} {
+		x := h.ready()
+		x.says("hang")
+		x.sees("Let me think")
+		if err := x.cmd.Process.Signal(sig); err != nil {
+			h.t.Fatal(err)
+		}
+		x.ends(code)
+	}
+	x := h.ready()
+	x.says("hang")
+	x.sees("Let me think")
+	x.in(keyCtrlC)
+	x.sees("Ctrl+C again quits")
+	x.in(keyCtrlC)
+	x.sees("A turn is running")
+	x.in("y")
+	x.ends(exitDone)
+	list, _ := filepath.Glob(filepath.Join(h.data, "sessions", "*", "*.jsonl"))
+	for _, f := range list {
+		b, err := os.ReadFile(f)
+		if err != nil || !bytes.Contains(b, []byte(`"turn.ended"`)) || !bytes.Contains(b, []byte(`"run.ended"`)) {
+			h.t.Errorf("%s: the turn and the run were not closed (%v)", f, err)
+		}
+	}
+	if len(list) != 4 {
+		h.t.Errorf("%d sessions", len(list))
+	}
+}
+
+func playNoColour(h *tuiHouse) { // TUI-9
+	h.env = append(h.env, "NO_COLOR=1")
+	x := h.ready()
+	x.says("hello")
+	x.sees("Hello, friend.")
+	x.quits()
+	colour := regexp.MustCompile("\x1b\\[[0-9;:]*m")
+	for _, sgr := range colour.FindAllString(x.output(), -1) {
+		for _, n := range strings.FieldsFunc(strings.Trim(sgr, "\x1b[m"), func(r rune) bool { return r == ';' || r == ':' }) {
+			if len(n) > 1 && n[0] >= '3' && n[0] != '2' && n != "22" {
+				h.t.Fatalf("a colour: %q", sgr)
+			}
+		}
+	}
+}
+
+// Without key, server or settings the first screen leads into the demo.
+func playFirstRun(h *tuiHouse) { // CLI-3
+	if err := os.Remove(filepath.Join(h.dir, "..", "config", "setup.json")); err != nil {
+		h.t.Fatal(err)
+	}
+	x := h.open()
+	x.sees("Welcome to Varve: how do you want to begin?", "▸ See it work: run the demo", "no model")
+	x.in(keyEnter)
+	x.sees("> "+demo.Prompt, "demo/script (a script)")
+	x.in(keyEnter)
+	x.sees("I'll start with what the tests say.", "Run this command?", "go test ./...")
+	x.in(keyEsc)
+	x.sees("Interrupted")
+	x.quits()
+	if _, err := os.Stat(filepath.Join(h.dir, "..", "config", "setup.json")); !errors.Is(err, os.ErrNotExist) {
+		h.t.Errorf("the demo left settings behind: %v", err)
+	}
+}
+
+// Ctrl+Z gives the terminal back to the shell, fg takes it again.
+func playSuspend(h *tuiHouse) { // TUI-10, case TUI-07
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		h.t.Skip("job control is tested with bash")
+	}
+	cmd := exec.Command(bash, "--norc", "--noprofile", "-i")
+	cmd.Dir, cmd.Env = h.dir, append([]string{}, h.env...)
+	x := tuiStart(h.t, 100, 30, cmd)
+	x.sees("SH$")
+	x.in(h.bin + "\r")
+	x.sees("> Say what you want done")
+	x.says("story")
+	x.sees("Once upon a time")
+	x.types("my draft")
+	x.in(keyCtrlZ)
+	x.sees("Stopped")
+	x.given()
+	close(h.gate)
+	x.in("echo in-the-$((40+2))-shell\r")
+	x.sees("in-the-42-shell")
+	x.resize(90, 25)
+	x.in("fg\r")
+	x.sees("there was an end.", "> my draft")
+	x.in(keyCtrlU + keyCtrlD)
+	x.in("echo code-$?-\r")
+	x.sees("code-0-")
+	x.given()
+	h.whole()
+}
+
+// Bad input: each is said, and nothing is lost.
+func playBadInput(h *tuiHouse) { // CFG-2, PRV-4, CLI-1
+	h.settings("{\n  \"model\": oops\n}")
+	x := h.open()
+	x.sees("setup.json")
+	x.await("line 2", func() bool { return x.shows("line 2") || x.shows(":2:") })
+	x.in(keyEsc)
+	x.quits()
+	if b, err := os.ReadFile(filepath.Join(h.dir, "..", "config", "setup.json")); err != nil || !bytes.Contains(b, []byte("oops")) {
+		h.t.Errorf("the broken settings were touched: %v %s", err, b)
+	}
+	for name, s := range map[string]string{
+		"unknown provider": `{"model":{"provider":"nobody","model":"m"}}`,
+	} {
+		h.settings(s)
+		out, err := h.command().CombinedOutput() // no terminal: said on standard error
+		if err == nil || len(bytes.TrimSpace(out)) == 0 {
+			h.t.Errorf("%s: %v %s", name, err, out)
+		}
+	}
+	// A refused connection: said, and the message is in the history.
+	h.settings(`{"model":{"provider":"gone","model":"m"},"providers":{"gone":{"api":"openai-chat","base_url":"http://127.0.0.1:1/v1"}}}`)
+	x = h.ready()
+	x.says("are you there?")
+	x.await("an error or a retry", func() bool {
+		return x.shows("refused") || x.shows("again in") || x.shows("retry") || x.shows("reached")
+	})
+	x.in(keyEsc)
+	x.await("the end", func() bool { return h.kinds()["turn.ended"] == 1 })
+	x.quits()
+	h.whole()
+}
+
+// What is written survives a crash; what was sent does not come back.
+func playDraft(h *tuiHouse) { // TUI-4
+	state := filepath.Join(h.dir, "..", "state", "draft.txt")
+	x := h.ready()
+	x.types("half a thought")
+	x.await("the draft on disk", func() bool { b, _ := os.ReadFile(state); return string(b) == "half a thought" })
+	if err := x.cmd.Process.Kill(); err != nil {
+		h.t.Fatal(err)
+	}
+	<-x.done
+	x = h.open()
+	x.sees("> half a thought")
+	x.in(keyEnter)
+	x.sees("You said: half a thought")
+	x.in(keyCtrlD) // at once
+	x.ends(exitDone)
+	x = h.ready()
+	x.quits()
+}
+
+// The demo's work on a real module, on the screen: allowed once for each of
+// the first changes, then by the mode; killed once, and gone on with.
+func TestDemoInInterface(t *testing.T) { // PERM-2, LOG-14, TUI-3
+	h := newDemoHouse(t, agentBinary(t))
+	gate := h.shut(t, 2)
+	open := func(args ...string) *tuiTerm {
+		cmd := h.command(args...)
+		cmd.Env = append([]string{}, cmd.Env...)
+		return tuiStart(t, 110, 36, cmd)
+	}
+	x := open()
+	x.sees("> Say what you want done")
+	x.says(demo.Prompt)
+	x.sees("Run this command?", "go test ./...")
+	x.in("s") // for this session
+	x.sees("Make this change?", "match.go", "'?'")
+	x.in("y")
+	opened := make(chan *os.File, 1)
+	go func() {
+		f, err := os.OpenFile(gate, os.O_WRONLY, 0) // until the test binary reads
+		if err == nil {
+			opened <- f
+		}
+	}()
+	var f *os.File
+	x.await("the second test run", func() bool {
+		select {
+		case f = <-opened:
+			return true
+		default:
+			return false
+		}
+	})
+	if err := x.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-x.done
+	_ = f.Close()
+	if err := os.Remove(gate); err != nil {
+		t.Fatal(err)
+	}
+	x = open("--continue")
+	x.sees("A turn was left open. Enter goes on with it")
+	x.in(keyEnter)
+	x.sees("Run this command?", "go test ./...") // what was allowed held in the run that is gone
+	x.in("s")
+	x.sees("Make this change?", "r += 2", "r++")
+	x.in(keyEnter)
+	x.sees("Two bugs in match.go are mended")
+	x.in(keyCtrlD)
+	x.ends(exitDone)
+	wantCalls(t, h, "bash", "4 started, 3 finished, interrupted [lost]")
+	wantCalls(t, h, "edit", "2 started, 2 finished, interrupted []")
+	h.check(t)
+}

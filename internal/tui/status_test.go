@@ -1,0 +1,81 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"varve/internal/session"
+	"varve/internal/tui/plain"
+)
+
+func statusOf(w int, id Identity, s session.State) string {
+	return statusLine(w, plainLook(plainTime()), id, s)
+}
+
+func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
+	id := Identity{Workspace: "/home/ada/work/greet", Home: "/home/ada", GitBranch: "main", Mode: "ask", Model: session.Model{Provider: "acme", Model: "large"}}
+	cost := 0.0421
+	state := func(occ, room int, by string, usage ...session.UsageOf) session.State {
+		var s session.State
+		s.Branch.Size = session.Size{Reported: occ, Seq: 1}
+		if by != "provider" {
+			s.Branch.Size.Since = 1
+		}
+		s.Branch.Sent.Room.N = room
+		s.Session.Usage = usage
+		return s
+	}
+	used := session.UsageOf{Sum: session.Usage{Input: 1000, Output: 200}}
+	paid := session.UsageOf{Sum: session.Usage{Input: 1000, Output: 200, Cost: &cost}}
+	queued := state(0, 0, "provider")
+	queued.Branch.Queue = make([]session.Queued, 3)
+	script := id
+	script.Script = true
+	none := id
+	none.Model = session.Model{}
+	for _, c := range []struct {
+		name string
+		id   Identity
+		s    session.State
+		want string
+	}{
+		{"new", id, session.State{}, "acme/large · ask · ⎇ main · ~/work/greet | new"},
+		{"known", id, state(100_000, 200_000, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▱▱▱▱ 50%"},
+		{"estimated", id, state(150_000, 200_000, "est"), "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▰▱▱ ~75%"},
+		{"over", id, state(300_000, 200_000, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▰▰▰ 150%"},
+		{"unknown window", id, state(1234, 0, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | 1.2k tokens"},
+		{"used", id, state(1234, 0, "provider", used), "acme/large · ask · ⎇ main · ~/work/greet | 1.2k tokens · 1.2k used"},
+		{"paid", id, state(1234, 0, "provider", paid), "acme/large · ask · ⎇ main · ~/work/greet | 1.2k tokens · $0.042"},
+		{"partly paid", id, state(1234, 0, "provider", paid, used), "acme/large · ask · ⎇ main · ~/work/greet | 1.2k tokens · 2.4k used"},
+		{"queue", id, queued, "acme/large · ask · ⎇ main · ~/work/greet | 3 queued · new"},
+		{"a script", script, session.State{}, "acme/large (a script) · ask · ⎇ main · ~/work/greet | new"}, // PRV-11
+		{"no model", none, session.State{}, "no model · ask · ⎇ main · ~/work/greet | new"},
+	} {
+		got := statusOf(100, c.id, c.s)
+		left, right, _ := strings.Cut(c.want, " | ")
+		if !strings.HasPrefix(got, left+" ") || !strings.HasSuffix(got, " "+right) || plain.Width(got) != 100 || strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(got, left), right)) != "" {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// What does not fit is left out, the least important first; the model stays.
+func TestStatusLineNarrow(t *testing.T) { // TUI-6, TUI-9
+	rapid.Check(t, func(t *rapid.T) {
+		id := Identity{
+			Workspace: "/" + rapid.StringN(0, 30, 90).Draw(t, "folder"), GitBranch: rapid.StringN(0, 20, 60).Draw(t, "branch"),
+			Mode: "full", Model: session.Model{Provider: "p", Model: rapid.StringN(0, 20, 60).Draw(t, "model")},
+		}
+		var s session.State
+		s.Branch.Queue = make([]session.Queued, rapid.IntRange(0, 3).Draw(t, "queued"))
+		s.Branch.Sent.Room.N, s.Branch.Size.Reported = 1000, 10
+		w := rapid.IntRange(leastW, 200).Draw(t, "w")
+		line := statusOf(w, id, s)
+		fits(t, []string{line}, w, 1)
+	})
+	if got := statusOf(20, Identity{Model: session.Model{Provider: "acme", Model: "large"}, Mode: "ask", Workspace: "/w"}, session.State{}); !strings.HasPrefix(got, "acme/large") {
+		t.Errorf("%q", got)
+	}
+}
