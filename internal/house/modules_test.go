@@ -4,7 +4,6 @@ package house
 // the thing ourselves would be worse for the people who use Varve, and out when its last import goes.
 var linked = map[string]string{
 	"charm.land/bubbletea/v2":               "the interface's event loop",
-	"charm.land/bubbles/v2":                 "the composer's text area",
 	"charm.land/lipgloss/v2":                "styles, and layers with hit tests",
 	"github.com/alecthomas/chroma/v2":       "colours in code blocks",
 	"github.com/aymanbagabas/go-udiff":      "unified diffs",
@@ -26,7 +25,6 @@ var linked = map[string]string{
 	"github.com/yuin/goldmark":              "parsing Markdown",
 	"golang.org/x/sys":                      "fdatasync, process groups, terminals",
 
-	"github.com/atotto/clipboard":          "of bubbles' text area",
 	"github.com/charmbracelet/x/termios":   "of ultraviolet",
 	"github.com/charmbracelet/x/windows":   "of x/ansi",
 	"github.com/clipperhouse/displaywidth": "of x/ansi",
