@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -59,6 +60,8 @@ func main() {
 		printVersion(os.Stdout)
 		return
 	}
+	// Memory is small and requests are large: collect less often.
+	debug.SetGCPercent(300)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

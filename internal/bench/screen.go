@@ -86,7 +86,7 @@ func (t *terminal) reply() {
 
 // until waits for a screen, and says when it was there.
 func (t *terminal) until(what string, ok func(screen string) bool) (time.Time, error) {
-	limit := time.AfterFunc(60*time.Second, func() { t.mu.Lock(); defer t.mu.Unlock(); t.closed = true; t.moved.Broadcast() })
+	limit := time.AfterFunc(3*time.Minute, func() { t.mu.Lock(); defer t.mu.Unlock(); t.closed = true; t.moved.Broadcast() })
 	defer limit.Stop()
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -83,8 +83,8 @@ func Join(blocks []Block, before []byte, from session.Seq) Body {
 type Joiner struct {
 	blocks []Block
 	body   []byte
-	starts []int       // where blocks begin in body
-	sums   []hash.Hash // of the body up to each start; nil where not kept
+	starts []int     // where blocks begin in body, and where it ends
+	sum    hash.Hash // of the body up to its last block, nil where not kept
 }
 
 // same is how many leading blocks are the very blocks of the last body.
@@ -118,23 +118,23 @@ func (j *Joiner) Join(blocks []Block, before []byte, from session.Seq) Body {
 		first++
 	}
 	sum, summed := hash.Hash(sha256.New()), 0
-	if known > 0 && known < len(j.sums) && j.sums[known] != nil {
-		if c, ok := j.sums[known].(hash.Cloner); ok {
-			if s, err := c.Clone(); err == nil {
-				sum, summed = s, j.starts[known]
-			}
-		}
+	if known > 0 && known == len(j.blocks)-1 && j.sum != nil {
+		// It is not asked for again: the next body has more in front of its tail.
+		sum, summed = j.sum, j.starts[known]
 	}
-	starts, sums := make([]int, 0, len(blocks)+1), make([]hash.Hash, len(blocks)+1)
+	starts := j.starts[:min(known, len(j.starts))]
+	j.sum = nil
 	for i, b := range blocks {
-		starts = append(starts, len(out.Bytes))
+		if i >= known {
+			starts = append(starts, len(out.Bytes))
+		}
 		if i == len(blocks)-1 && summed < len(out.Bytes) {
 			// Everything but the tail, which the next body replaces.
 			_, _ = sum.Write(out.Bytes[summed:])
 			summed = len(out.Bytes)
 			if c, ok := sum.(hash.Cloner); ok {
 				if kept, err := c.Clone(); err == nil {
-					sums[i] = kept
+					j.sum = kept
 				}
 			}
 		}
@@ -152,7 +152,7 @@ func (j *Joiner) Join(blocks []Block, before []byte, from session.Seq) Body {
 	out.Whole = shared >= len(before)-tail
 	out.Shared = int64(shared)
 	out.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	j.blocks, j.body, j.starts, j.sums = blocks, out.Bytes, append(starts, len(out.Bytes)), sums
+	j.blocks, j.body, j.starts = blocks, out.Bytes, append(starts, len(out.Bytes))
 	return out
 }
 
