@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/internal/demo"
+	"varve/internal/index"
 	"varve/internal/providers"
 	"varve/internal/providers/scripted"
 )
@@ -71,9 +73,15 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 		}
 		handle = p.Handle
 	} else {
-		if m.workspace, err = sampleProject(d.dir); err != nil {
+		if d.cont {
+			err = m.lastDemo()
+		} else {
+			m.workspace, err = sampleProject(d.dir)
+		}
+		if err != nil {
 			return exit(exitUsage, "sample project: %w", err)
 		}
+		m.sample = m.workspace
 		story := demo.Tally()
 		if d.run {
 			story.Pace = 0
@@ -99,6 +107,25 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 	}
 	m.script = true
 	return m.show(ctx, e, &runFlags{cont: d.cont}, args, d.puppet == "")
+}
+
+// lastDemo goes to the folder of the last session that the demo's script
+// played.
+func (m *machine) lastDemo() error {
+	all, err := index.List(m.folders.Data)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Model == demo.Provider+"/"+demo.Model && s.Damage == "" {
+			m.workspace = s.Workspace
+			if _, err := os.Stat(s.Workspace); err != nil {
+				return fmt.Errorf("the last demo's folder is gone: `agent demo` begins anew: %w", err)
+			}
+			return nil
+		}
+	}
+	return errors.New("there was no demo yet: run `agent demo`")
 }
 
 // sampleProject writes the sample into a folder, a new one where none is

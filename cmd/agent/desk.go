@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"varve/internal/demo"
 	"varve/internal/harness"
 	"varve/internal/harness/drive"
 	"varve/internal/index"
@@ -140,12 +141,28 @@ func (d *desk) Follow(ctx context.Context, after session.Seq, version uint64) (d
 	if err != nil {
 		return drive.Update{}, err
 	}
-	u, err := l.Follow(ctx, after, version)
+	u, err := follow(ctx, l, after, version)
 	if damage := l.Session.Damage(); err == nil && u.Fault == nil && len(damage) > 0 {
 		u.Fault = fmt.Errorf("line %d of this session can't be read: it is shown read-only; `agent session verify %s` says more", damage[0].Line, l.ID())
 	}
 	return u, err
 }
+
+// follow is Follow for who begins with version 0, having seen nothing: where
+// the session stands is news to them, though nothing comes after the tail.
+func follow(ctx context.Context, l *harness.Local, after session.Seq, version uint64) (drive.Update, error) {
+	if version > 0 {
+		u, err := l.Follow(ctx, after, version-1)
+		u.Version++
+		return u, err
+	}
+	pulses, v := l.Pulses().Read()
+	entries, err := l.Session.Entries(after, firstEntries)
+	return drive.Update{Entries: entries, State: l.State(), Pulses: pulses, Version: v + 1, Fault: l.Fault(), Ours: l.Ours(), Busy: l.Busy()}, err
+}
+
+// firstEntries is how many entries the first update holds at the most.
+const firstEntries = 2000
 
 func (d *desk) Submit(ctx context.Context, cmd drive.Command) error {
 	l, err := d.at(ctx)
@@ -233,6 +250,9 @@ func (d *desk) Switch(ctx context.Context, id string) (tui.Identity, error) {
 	if old != nil && path != "" && old.Session.Path() == path {
 		return d.Identity(), nil
 	}
+	if err := d.move(path); err != nil {
+		return tui.Identity{}, err
+	}
 	// The other one is opened first: where that fails, this one stays.
 	l, err := d.opened(path)
 	if err != nil {
@@ -249,8 +269,41 @@ func (d *desk) Switch(ctx context.Context, id string) (tui.Identity, error) {
 	close(d.open)
 	d.path, d.local, d.err = path, l, nil
 	d.ident.Session, d.ident.Notice, d.ident.Draft = id, notice, ""
+	d.ident.Workspace, d.ident.GitBranch = d.m.workspace, gitBranch(d.m.workspace)
+	if path == "" && d.m.sample != "" {
+		d.ident.Draft = demo.Prompt
+	}
 	d.mu.Unlock()
 	return d.Identity(), nil
+}
+
+// move goes to the folder of the session that is opened next: its own, or for
+// a new one the present. The demo's project is written anew for a new one,
+// since it may be half mended by now.
+func (d *desk) move(path string) error {
+	was := d.m.workspace
+	switch {
+	case path != "":
+		if err := d.m.follow(path); err != nil {
+			return err
+		}
+	case d.m.sample != "":
+		d.m.workspace = d.m.sample
+		if err := demo.Write(d.m.sample); err != nil {
+			return err
+		}
+	}
+	if d.m.workspace == was {
+		return nil
+	}
+	o, err := d.m.options("tui", true)
+	if err != nil {
+		d.m.workspace = was
+		return err
+	}
+	o.Model, o.ModelBy = d.opts.Model, d.opts.ModelBy
+	d.opts = o
+	return nil
 }
 
 func (d *desk) Models(ctx context.Context) ([]tui.ModelInfo, error) {
@@ -267,6 +320,12 @@ func (d *desk) Rule(ctx context.Context, call session.ItemID) (string, error) {
 }
 
 func (d *desk) Allow(_ context.Context, rule string) error {
+	d.m.grants.Lock()
+	d.m.granted = append(d.m.granted, rule)
+	d.m.grants.Unlock()
+	if d.m.sample != "" {
+		return nil // what is allowed in the demo is of the demo
+	}
 	return setup.Edit(d.m.set.Path, func(dr *setup.Draft) error {
 		at := setup.Path{"permissions", "allow"}
 		var list []string

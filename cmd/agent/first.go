@@ -22,7 +22,7 @@ const offerDemo = "demo"
 // Offers lists ways to begin: the demo, servers that answer on this machine,
 // providers with a key, providers that need one.
 func (d *desk) Offers(ctx context.Context) ([]tui.Offer, error) {
-	out := []tui.Offer{{ID: offerDemo, Title: "See it work: run the demo", Detail: "a scripted model on a sample project, no key, nothing leaves this machine"}}
+	out := []tui.Offer{{ID: offerDemo, Title: "See it work: run the demo", Detail: "no key, nothing leaves this machine"}}
 	var local, ready, missing []tui.Offer
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -53,7 +53,8 @@ func (d *desk) Offers(ctx context.Context) ([]tui.Offer, error) {
 	}
 	wg.Wait()
 	slices.SortFunc(local, func(a, b tui.Offer) int { return strings.Compare(a.ID, b.ID) })
-	return slices.Concat(out, local, ready, missing), nil
+	other := tui.Offer{ID: "", Title: "Another address, or a local server", Detail: "agent config set providers.NAME.base_url …"}
+	return slices.Concat(out, local, ready, missing, []tui.Offer{other}), nil
 }
 
 // Take takes an offer up.
@@ -83,7 +84,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 		return tui.Identity{}, err
 	}
 	context.AfterFunc(d.ctx, s.Close)
-	d.m.workspace, d.m.script = dir, true
+	d.m.workspace, d.m.sample, d.m.script = dir, dir, true
 	o, err := d.m.options("tui", true)
 	if err != nil {
 		return tui.Identity{}, err

@@ -113,7 +113,15 @@ func rootCommand(e *env) *cobra.Command {
   agent --continue               go on with the last session in this folder`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true, SilenceUsage: true,
-		RunE: func(c *cobra.Command, args []string) error { return openInterface(c.Context(), e, f, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && !strings.ContainsAny(args[0], " \t\n") {
+				if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+					return exit(exitUsage, "there is no command %q: did you mean `agent %s`? A prompt of one word goes with `agent run`", args[0], like[0])
+				}
+			}
+			return openInterface(c.Context(), e, f, args)
+		},
+		SuggestionsMinimumDistance: 2,
 	}
 	root.PersistentFlags().StringVar(&f.model, "model", "", "the model, as provider/model")
 	root.PersistentFlags().StringVar(&f.mode, "mode", "", "what runs without asking: ask, edit or full")

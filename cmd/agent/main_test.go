@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -21,8 +22,13 @@ func TestMain(m *testing.M) {
 // TestScripts runs the program as people and scripts do (testdata/script). A
 // script starts its own provider:
 //
-//	provider FILE [scenario]   plays a scenario on loopback as provider "script"
-//	requests N                 the provider was asked N times, and refused none
+//	provider FILE [scenario] [key]   plays a scenario on loopback as provider "script", whose api_key is the key
+//	requests N                       the provider was asked N times, and refused none
+//	asked N                          the same, and it may have refused some
+//	exits N COMMAND…                 runs a command and looks at its exit code
+//	sessionfile NAME                 sets a variable to the path of the only session
+//	damage FILE N                    cuts line N in half, and keeps its newline
+//	lacks TEXT DIR…                  no file in these folders holds a text
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -45,19 +51,20 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"provider": provider,
-			"requests": requests,
+			"requests": requests, "asked": asked,
+			"exits": exits, "sessionfile": sessionFile, "damage": damage, "lacks": lacks,
 		},
 	})
 }
 
 func provider(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
-		ts.Fatalf("usage: provider FILE [scenario]")
+		ts.Fatalf("usage: provider FILE [scenario] [key]")
 	}
 	list, err := scripted.Load(ts.MkAbs(args[0]))
 	ts.Check(err)
 	sc := list[0]
-	if len(args) > 1 {
+	if len(args) > 1 && args[1] != "" {
 		found := scripted.Find(list, args[1])
 		if len(found) == 0 {
 			ts.Fatalf("no scenario %s in %s", args[1], args[0])
@@ -68,23 +75,34 @@ func provider(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(s.Close)
 	ts.Check(s.Play(sc))
-	servers[ts.Getenv("WORK")] = s
-	conf := fmt.Sprintf(`{"model":{"provider":"script","model":"m"},"providers":{"script":{"api":"openai-chat","base_url":%q}}}`, s.URL()+"/v1")
+	servers.Store(ts.Getenv("WORK"), s)
+	key := ""
+	if len(args) > 2 {
+		key = fmt.Sprintf(`,"api_key":%q`, args[2])
+	}
+	conf := fmt.Sprintf(`{"model":{"provider":"script","model":"m"},"providers":{"script":{"api":"openai-chat","base_url":%q%s}}}`, s.URL()+"/v1", key)
 	ts.Check(os.WriteFile(filepath.Join(ts.Getenv("VARVE_CONFIG_DIR"), "setup.json"), []byte(conf), 0o600))
 }
 
-// servers by working directory. Scripts of one test run one after the other
-// unless they are parallel, and each has a directory of its own.
-var servers = map[string]*scripted.Server{}
+// servers by working directory: scripts run side by side.
+var servers sync.Map
 
-func requests(ts *testscript.TestScript, neg bool, args []string) {
-	s := servers[ts.Getenv("WORK")]
-	if s == nil {
+func asked(ts *testscript.TestScript, neg bool, args []string) { askedOf(ts, args) }
+
+func askedOf(ts *testscript.TestScript, args []string) *scripted.Server {
+	v, ok := servers.Load(ts.Getenv("WORK"))
+	if !ok {
 		ts.Fatalf("no provider")
 	}
+	s := v.(*scripted.Server)
 	if n := fmt.Sprint(len(s.Requests())); n != args[0] {
 		ts.Fatalf("%s requests, want %s", n, args[0])
 	}
+	return s
+}
+
+func requests(ts *testscript.TestScript, neg bool, args []string) {
+	s := askedOf(ts, args)
 	var bad []string
 	for _, v := range s.Violations() {
 		bad = append(bad, fmt.Sprintf("request %d: %s: %s", v.Request, v.Rule, v.Text))

@@ -7,6 +7,7 @@ import (
 
 	"varve/internal/harness"
 	"varve/internal/session"
+	"varve/internal/words"
 )
 
 // A report shows a turn without a screen.
@@ -19,11 +20,23 @@ type report interface {
 
 // textReport prints the answer, and nothing else: what is piped on is the
 // answer.
-type textReport struct{ out io.Writer }
+type textReport struct {
+	out io.Writer
+	err io.Writer // a terminal, where waits are told; nil for none
+}
 
-func (*textReport) begin(*harness.Local)                {}
-func (*textReport) entry(*harness.Local, session.Entry) {}
-func (*textReport) quiet() bool                         { return false }
+func (*textReport) begin(*harness.Local) {}
+
+// entry tells a person who looks on why nothing comes.
+func (r *textReport) entry(l *harness.Local, e session.Entry) {
+	ev, ok := e.Event.(session.ReplyRejected)
+	if r.err == nil || !ok || ev.Error == nil || !ev.Error.Retry {
+		return
+	}
+	fprintln(r.err, "agent: "+strings.TrimSuffix(words.Failure(ev.Error.Kind, 0).Line, ", after several attempts.")+"; another attempt follows")
+}
+
+func (*textReport) quiet() bool { return false }
 
 func (r *textReport) end(res result) {
 	if res.Text != "" {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"varve/internal/harness"
@@ -79,7 +80,11 @@ func runOn(ctx context.Context, e *env, m *machine, r *runFlags, args []string) 
 	var show report
 	switch r.output {
 	case "text":
-		show = &textReport{out: e.out}
+		text := &textReport{out: e.out}
+		if f, ok := e.err.(*os.File); ok && term.IsTerminal(f.Fd()) {
+			text.err = f
+		}
+		show = text
 	case "json":
 		show = &jsonReport{out: e.out}
 	case "stream-json":
@@ -97,13 +102,22 @@ func runOn(ctx context.Context, e *env, m *machine, r *runFlags, args []string) 
 	if m.fault != nil {
 		return exit(exitUsage, "%w", m.fault)
 	}
+	path := ""
+	if r.session != "" || r.cont {
+		if path, err = m.find(r.session); err != nil {
+			return err
+		}
+		if err = m.follow(path); err != nil {
+			return err
+		}
+	}
 	o, err := m.options("run", false)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(o.Tools.TempDir)
 	o.MaxRequests = r.maxRequests
-	l, err := openSession(ctx, m, o, r)
+	l, err := openSession(ctx, m, o, path)
 	if err != nil {
 		return err
 	}
@@ -115,20 +129,16 @@ func runOn(ctx context.Context, e *env, m *machine, r *runFlags, args []string) 
 	return t.do(ctx, e, prompt)
 }
 
-// openSession opens what the flags name, or starts a new session.
-func openSession(ctx context.Context, m *machine, o harness.Options, r *runFlags) (*harness.Local, error) {
+// openSession opens a session's file, or starts a new session.
+func openSession(ctx context.Context, m *machine, o harness.Options, path string) (*harness.Local, error) {
 	var err error
 	ctx = context.WithoutCancel(ctx) // a signal ends the turn first, then the loop
-	if r.session == "" && !r.cont {
+	if path == "" {
 		if o.Model, o.ModelBy, err = m.model(); err != nil {
 			return nil, err
 		}
 		l, err := harness.Start(ctx, o)
 		return l, sessionErr(err)
-	}
-	path, err := m.find(r.session)
-	if err != nil {
-		return nil, err
 	}
 	if m.set.Model.Model != "" {
 		if o.Model, o.ModelBy, err = m.model(); err != nil && m.set.Origin("model.model").From == setup.FromFlag {

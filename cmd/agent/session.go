@@ -56,7 +56,8 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return m.list(e.out, all, query, asJSON)
+			m.warn(e)
+			return m.list(e, all, query, asJSON)
 		},
 	}
 	list.Flags().BoolVar(&all, "all", false, "of all folders")
@@ -156,7 +157,7 @@ func withSession(f *flags, id string, do func(*machine, *harness.Session) error)
 	return nil
 }
 
-func (m *machine) list(w io.Writer, all bool, query string, asJSON bool) error {
+func (m *machine) list(e *env, all bool, query string, asJSON bool) error {
 	sessions, err := index.List(m.folders.Data)
 	if err != nil {
 		return exit(exitSession, "%w", err)
@@ -184,10 +185,13 @@ func (m *machine) list(w io.Writer, all bool, query string, asJSON bool) error {
 		rows = append(rows, row{s.ID, s.Title, s.Workspace, s.Model, s.Created, s.Changed, s.Size, s.Open, s.Damage})
 	}
 	if asJSON {
-		printJSON(w, rows)
+		printJSON(e.out, rows)
 		return nil
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if len(rows) == 0 && len(sessions) > 0 && query == "" {
+		fmt.Fprintf(e.err, "No session in this folder; `agent session list --all` shows %s elsewhere.\n", words.Count(len(sessions), "session"))
+	}
+	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
 		title := r.Title
 		if r.Damage != "" {
@@ -195,6 +199,9 @@ func (m *machine) list(w io.Writer, all bool, query string, asJSON bool) error {
 		}
 		if r.Open {
 			title = "(turn left open) " + title
+		}
+		if all {
+			title += "\t" + r.Workspace
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", r.ID, ago(r.Changed, time.Now()), words.Bytes(r.Bytes), title)
 	}

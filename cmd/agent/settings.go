@@ -72,6 +72,14 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			if err != nil {
 				return exit(exitUsage, "%w", err)
 			}
+			if err := m.reload(); err != nil {
+				return exit(exitUsage, "%w", err)
+			}
+			for _, p := range m.set.Unknown() {
+				if p.Path.String() == args[0] || strings.HasPrefix(args[0], p.Path.String()+".") {
+					fprintln(e.err, "agent: saved, though nothing reads it: "+p.Error())
+				}
+			}
 			return nil
 		})},
 		&cobra.Command{Use: "edit", Short: "Open setup.json in $EDITOR", Args: cobra.NoArgs, RunE: with(func(m *machine, _ []string) error {
@@ -105,6 +113,10 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			if len(m.set.Problems) > 0 {
 				return exit(exitUsage, "%s", words.Count(len(m.set.Problems), "value")+" of "+m.set.Path+" can't be used; the defaults run instead")
 			}
+			if len(m.set.Unknown()) > 0 {
+				fprintln(e.out, m.set.Path+" can be used; nothing reads what stands above")
+				return nil
+			}
 			fprintln(e.out, m.set.Path+" is fine")
 			return nil
 		})},
@@ -129,6 +141,7 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			m.warn(e)
 			return m.listModels(c.Context(), e)
 		},
 	}

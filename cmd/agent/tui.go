@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
@@ -30,23 +32,40 @@ func resumeInterface(ctx context.Context, e *env, f *flags, id string, goOn bool
 	return m.show(ctx, e, &runFlags{session: id, cont: true}, nil, false)
 }
 
+// goodbye says where the session is, once it holds something.
+func (m *machine) goodbye(e *env, d *desk) {
+	l, err := d.at(context.Background())
+	if err != nil || l == nil || l.State().Session.UserItems == 0 {
+		return
+	}
+	how := "agent resume " + l.ID()
+	if m.sample != "" {
+		how = "agent demo --continue"
+	}
+	fmt.Fprintf(e.err, "The session is kept. To go on: %s\n", how)
+}
+
 // show opens the interface on a new session, or on the one that the flags
 // name. With draft the prompt is only written, not sent.
 func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, draft bool) error {
 	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd()) {
 		return exit(exitUsage, "%w", errNoTerminal)
 	}
+	path := ""
+	if r.cont || r.session != "" {
+		var err error
+		if path, err = m.find(r.session); err != nil {
+			return err
+		}
+		if err = m.follow(path); err != nil {
+			return err
+		}
+	}
 	o, err := m.options("tui", true)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(o.Tools.TempDir)
-	path := ""
-	if r.cont || r.session != "" {
-		if path, err = m.find(r.session); err != nil {
-			return err
-		}
-	}
 	o.Model, o.ModelBy, err = m.model()
 	if err != nil && (m.load.Flags["model.model"] != "" || m.set.Model.Model != "") {
 		return err // one was asked for, and it can't be
@@ -64,13 +83,17 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 	})
 	_, err = paint.Run(ctx, root, paint.Options{})
 	closeErr := d.Close()
+	m.goodbye(e, d)
 	var sig *paint.SignalError
 	switch {
 	case errors.As(err, &sig):
 		return &exitError{code: sig.ExitCode()}
 	case errors.Is(err, context.Canceled):
-		if code, ok := signalCode(ctx); ok {
-			return &exitError{code: code}
+		var s errSignal
+		if errors.As(context.Cause(ctx), &s) {
+			if sig, ok := s.Signal.(syscall.Signal); ok {
+				return &exitError{code: (&paint.SignalError{Signal: sig}).ExitCode()}
+			}
 		}
 		return nil
 	case err != nil:

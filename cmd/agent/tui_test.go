@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -200,13 +201,16 @@ func (x *tuiTerm) ends(code int) {
 	}
 }
 
-// given holds that every mode that was set is reset.
-func (x *tuiTerm) given() {
+// given holds that every mode that was set is reset, but for some.
+func (x *tuiTerm) given(but ...string) {
 	x.t.Helper()
 	for set, reset := range map[string]string{
 		"\x1b[?1049h": "\x1b[?1049l", "\x1b[?2004h": "\x1b[?2004l", "\x1b[?1004h": "\x1b[?1004l", "\x1b[?1002h": "\x1b[?1002l",
 		"\x1b[?1006h": "\x1b[?1006l", "\x1b[>1u": "\x1b[<1u", "\x1b[?25l": "\x1b[?25h", "\x1b[22;0t": "\x1b[23;0t", "\x1b[?2027h": "\x1b[?2027l",
 	} {
+		if slices.Contains(but, set) {
+			continue
+		}
 		x.await(fmt.Sprintf("%q after the last %q", reset, set), func() bool {
 			out := x.output()
 			return strings.LastIndex(out, reset) >= strings.LastIndex(out, set)
@@ -488,11 +492,19 @@ func playApprove(h *tuiHouse) { // PERM-2, TUI-3
 		h.t.Error("it was removed all the same: ", err)
 	}
 	// A long one: Enter goes through it, and then allows.
-	x.says("run true " + strings.Repeat("x ", 700) + "; touch payload")
-	x.sees("Run this command?", "more lines below")
+	x.in("run true " + strings.Repeat("word ", 800) + "; touch payload")
+	x.sees("word ; touch payload")
 	x.in(keyEnter)
-	x.gone("more lines below")
-	x.sees("touch payload")
+	x.sees("Run this command?", "more lines below")
+	for range 60 {
+		if !x.shows("more lines below") {
+			break
+		}
+		page := x.screen()
+		x.in(keyEnter)
+		x.await("the next page", func() bool { return x.screen() != page })
+	}
+	x.sees("; touch payload")
 	if _, err := os.Stat(filepath.Join(h.dir, "payload")); err == nil {
 		h.t.Error("it ran before its end was on the screen")
 	}
@@ -560,11 +572,14 @@ func playWrite(h *tuiHouse) { // TUI-4, TUI-12
 	x.sees("look at @notes.txt")
 	x.in(keyEnter)
 	x.sees("You said: look at @notes.txt")
-	x.in("/ren")
-	x.sees("/rename")
+	x.in("/cont")
+	x.sees("/context")
 	x.in("\t")
-	x.in("A title" + keyEnter)
-	x.await("the title", func() bool { return h.kinds()["session.renamed"] == 1 })
+	x.sees("> /context")
+	x.in(keyEnter)
+	x.sees("╭─ Context", "layer")
+	x.in(keyEsc)
+	x.gone("╭─")
 	x.in("/nonsense")
 	x.sees("> /nonsense")
 	x.in(keyEnter)
@@ -615,7 +630,7 @@ func playPaste(h *tuiHouse) { // TUI-4, case TUI-01, case TUI-02
 		fmt.Fprintf(&text, "line %d\tof a paste\r\n", i)
 	}
 	x.in("\x1b[200~" + text.String() + "\x1b[201~")
-	x.sees("[60 lines #1]")
+	x.sees("60 lines #1]")
 	x.in(" please")
 	x.sees("#1] please")
 	if n := len(h.server.Requests()); n != 0 {
@@ -825,7 +840,7 @@ func playSuspend(h *tuiHouse) { // TUI-10, case TUI-07
 	x.types("my draft")
 	x.in(keyCtrlZ)
 	x.sees("Stopped")
-	x.given()
+	x.given("\x1b[?2004h") // bash asks for brackets too
 	close(h.gate)
 	x.in("echo in-the-$((40+2))-shell\r")
 	x.sees("in-the-42-shell")
@@ -833,9 +848,10 @@ func playSuspend(h *tuiHouse) { // TUI-10, case TUI-07
 	x.in("fg\r")
 	x.sees("there was an end.", "> my draft")
 	x.in(keyCtrlU + keyCtrlD)
+	x.sees("SH$")
 	x.in("echo code-$?-\r")
 	x.sees("code-0-")
-	x.given()
+	x.given("\x1b[?2004h")
 	h.whole()
 }
 
@@ -846,6 +862,7 @@ func playBadInput(h *tuiHouse) { // CFG-2, PRV-4, CLI-1
 	x.sees("setup.json")
 	x.await("line 2", func() bool { return x.shows("line 2") || x.shows(":2:") })
 	x.in(keyEsc)
+	x.gone("Welcome to Varve")
 	x.quits()
 	if b, err := os.ReadFile(filepath.Join(h.dir, "..", "config", "setup.json")); err != nil || !bytes.Contains(b, []byte("oops")) {
 		h.t.Errorf("the broken settings were touched: %v %s", err, b)

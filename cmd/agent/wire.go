@@ -10,12 +10,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"varve/internal/assemble"
+	"varve/internal/demo"
 	"varve/internal/harness"
 	"varve/internal/harness/tools"
+	"varve/internal/index"
 	"varve/internal/jsonl"
 	"varve/internal/permit"
 	"varve/internal/providers"
@@ -38,9 +41,12 @@ type machine struct {
 	fault     error // setup.json can't be used: defaults run
 	workspace string
 	demo      map[string]providers.Endpoint // endpoints that are not in settings
+	sample    string                        // the demo's project, "" for none
 	script    bool                          // the model is a script or a puppet (PRV-11)
 	notice    string                        // to be said once, at the start
-	goOn      bool                          // go on with the paused turn
+	grants    sync.Mutex
+	granted   []string // rules that were allowed since the settings were read
+	goOn      bool     // go on with the paused turn
 }
 
 func newMachine(f *flags) (*machine, error) {
@@ -117,9 +123,37 @@ func (m *machine) providerNames() []string {
 	return names
 }
 
+// warn says on standard error that settings could not be read, where a command
+// goes on without them.
+func (m *machine) warn(e *env) {
+	if m.fault != nil {
+		fprintln(e.err, "agent: "+m.fault.Error())
+	}
+}
+
+// follow goes to the folder of a session, where it was made: its files are
+// there, whatever folder the program was started in. What is wrong with the file
+// itself is told when it is opened.
+func (m *machine) follow(path string) error {
+	info, _ := index.Look(path)
+	if info.Damage != "" || info.Workspace == "" || info.Workspace == session.PathKey(m.workspace) || strings.HasPrefix(info.Workspace, "sha256:") {
+		return nil
+	}
+	if st, err := os.Stat(info.Workspace); err != nil || !st.IsDir() {
+		return exit(exitUsage, "the session's folder %s is not there any more: bring it back, or read the session with `agent session show %s`", info.Workspace, info.ID)
+	}
+	m.workspace = info.Workspace
+	return nil
+}
+
 // resolve finds a model's endpoint and key, just before they are used.
 func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Target, error) {
-	if model.API != openaichat.API {
+	switch _, playing := m.demo[model.Provider]; {
+	case model == (session.Model{}):
+		return harness.Target{}, exit(exitUsage, "no model is chosen: choose one with Alt+P, --model provider/model or `agent config set model.provider …`; `agent demo` needs none")
+	case model.Provider == demo.Provider && !playing:
+		return harness.Target{}, exit(exitUsage, "this session's model was the demo's script: `agent demo --continue` goes on with it, or choose a model (Alt+P, --model)")
+	case model.API != openaichat.API:
 		return harness.Target{}, fmt.Errorf("%s speaks %s, which this version does not: choose a model of kind %s", model, model.API, openaichat.API)
 	}
 	t := harness.Target{Adapter: openaichat.Adapter{}, Window: session.Capacity{Source: "none"}}
@@ -187,6 +221,9 @@ func (m *machine) rules() []permit.Rule {
 	}
 	add(m.set.Permissions.Deny, permit.Deny)
 	add(m.set.Permissions.Allow, permit.Allow)
+	m.grants.Lock()
+	defer m.grants.Unlock()
+	add(m.granted, permit.Allow)
 	return out
 }
 

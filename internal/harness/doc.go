@@ -13,6 +13,8 @@
 //	record.go   facts -> bytes: content first, then the line, then the effect
 //	loop.go     the loop
 //	pulse.go    what passes: text so far, countdowns
+//	finish.go   what came of jobs, and what waits for the log to work again
+//	follow.go   readers, and what other processes append
 //	hold.go     the run lock
 //	discover.go, speak.go, hands.go, plan.go  the runners
 package harness

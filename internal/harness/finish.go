@@ -76,9 +76,35 @@ func (l *Loop) retry(ctx context.Context) {
 		return
 	}
 	l.unsynced = false
+	l.late(ctx)
 	l.offer(ctx)
-	if len(l.kept) == 0 && (l.held == nil || len(drive.Settle(l.sess.State(l.branch), l.now())) == 0) {
+	if len(l.kept) == 0 && l.cancel == nil && (l.held == nil || len(drive.Settle(l.sess.State(l.branch), l.now())) == 0) {
 		l.setFault(nil)
+	}
+}
+
+// stopNow stops the jobs of an open turn though that can't be recorded yet: no
+// full disk keeps a command running that a person wants to end (TUI-5, LOG-8).
+func (l *Loop) stopNow(c drive.Cancel) bool {
+	if l.held == nil || l.Fault() == nil || l.sess.State(l.branch).Branch.Turn == nil {
+		return false
+	}
+	l.cancel = &c
+	for _, w := range l.running {
+		if !w.kept && w.stopped.IsZero() {
+			w.cancel()
+			w.stopped = l.clock.Now()
+		}
+	}
+	return true
+}
+
+// late records a cancel that could not be recorded when it was asked for, and
+// goes before everything else that waits for the log.
+func (l *Loop) late(ctx context.Context) {
+	if c := l.cancel; c != nil {
+		l.cancel = nil
+		_ = l.admit(ctx, *c) // a turn that is over by now needs none
 	}
 }
 

@@ -62,16 +62,16 @@ func (l *Local) early(ctx context.Context, after session.Seq) bool {
 	return true
 }
 
-// glance is how often it is looked whether the process that works on an open
-// turn still lives, and how often the file is looked at where the system
+// glance is how often it is looked whether the process that holds the branch
+// still lives, and how often the file is looked at where the system
 // can't say that it changed.
 const glance = time.Second
 
 // watch reads what other processes append, as they do (LOG-6), and wakes the
 // followers. It waits for the system to say that the file changed: a session
-// that nobody writes to costs nothing. Only while another process works on an
-// open turn it looks every second whether that one still lives, for the
-// kernel tells nobody when it frees a lock.
+// that nobody works on costs nothing. Only while another process holds the
+// branch it looks every second whether that one still does: the kernel tells
+// nobody when it frees a lock, and the lock goes a moment after the last line.
 func (l *Local) watch(ctx context.Context) {
 	if l.Session.opened() == nil {
 		select {
@@ -99,7 +99,7 @@ func (l *Local) watch(ctx context.Context) {
 			l.loop.pulses.touch()
 		}
 		var tick <-chan time.Time
-		if err != nil || busy && l.State().Branch.Turn != nil {
+		if err != nil || busy {
 			tick = l.opts.Clock.After(glance)
 		}
 		select {

@@ -91,8 +91,10 @@ func TestTwoWindows(t *testing.T) {
 	if n := len(w.sent()); n != 2 {
 		t.Errorf("%d requests", n)
 	}
-	// The first window goes: the second one may act.
+	// The first window goes: the second one is told, and may act.
+	u = follows(t, b, "all of it", func(u Update) bool { return u.State.Branch.Turn == nil })
 	a.Close()
+	followsOn(t, b, "the lock", b.Session.Head(), u.Version, func(u Update) bool { return !u.Busy })
 	say(t, b, "second")
 	if end := ended(t, b, 2); end.Status != "completed" {
 		t.Fatal(end)

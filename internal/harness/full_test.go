@@ -210,6 +210,42 @@ func TestInterruptKeepsResult(t *testing.T) {
 	}
 }
 
+// No full disk keeps a command running: it is stopped at once, and that it was
+// is recorded when there is room. // TUI-5, LOG-8
+func TestInterruptOnFullDisk(t *testing.T) {
+	r := &recorder{}
+	w := newWorld(t, calls("bash", `{"command":"sleep 100"}`), text("Done."))
+	w.on(r)
+	noted, gone := w.opts.hands, make(chan struct{})
+	w.opts.hands = func(run Runner) Runner {
+		run = noted(run)
+		return func(ctx context.Context, s session.State, j drive.Job) drive.Result {
+			if j.Kind == drive.Tool {
+				defer close(gone)
+			}
+			return run(ctx, s, j)
+		}
+	}
+	l := w.start()
+	say(t, l, "first")
+	until(t, l, "the call", func(e session.Entry) bool { return e.Type == "tool.started" })
+	r.set(func(r *recorder) { r.fail = func([]string) error { return syscall.ENOSPC } })
+	submit(t, l, drive.Cancel{By: "user"})
+	<-gone
+	if l.Fault() == nil {
+		t.Error("nobody says that the disk is full")
+	}
+	r.set(func(r *recorder) { r.fail = nil })
+	if end := ended(t, l, 1); end.Status != "interrupted" {
+		t.Fatalf("%+v\n%s", end, story(t, l))
+	}
+	once(t, l)
+	say(t, l, "second")
+	if end := ended(t, l, 2); end.Status != "completed" {
+		t.Fatalf("%+v\n%s", end, story(t, l))
+	}
+}
+
 // The file is taken away under a running turn, and put back. // REL-2, LOG-8
 func TestFileRemoved(t *testing.T) {
 	hold := make(chan struct{})

@@ -41,10 +41,11 @@ type Loop struct {
 	// Owned by the loop.
 	held     *hold
 	running  map[string]*work
-	counting string    // the job whose wait is shown
-	kept     []done    // results that could not be recorded yet; their jobs count as running
-	unsynced bool      // something depends on lines that a sync did not bring to the disk
-	tried    time.Time // when the log was tried last, while there is a fault
+	counting string        // the job whose wait is shown
+	kept     []done        // results that could not be recorded yet; their jobs count as running
+	cancel   *drive.Cancel // asked for, and not recorded yet
+	unsynced bool          // something depends on lines that a sync did not bring to the disk
+	tried    time.Time     // when the log was tried last, while there is a fault
 
 	mu    sync.Mutex
 	fault error // why nothing can be recorded at the moment (LOG-8)
@@ -119,6 +120,9 @@ func (l *Loop) Run(ctx context.Context) {
 	defer close(l.closed)
 	defer l.end(stop)
 	for {
+		if l.Fault() == nil {
+			l.late(ctx)
+		}
 		l.settle(ctx)
 		wait := l.reconcile(jobs)
 		var timer <-chan time.Time
@@ -162,6 +166,9 @@ func (l *Loop) admit(ctx context.Context, cmd drive.Command) error {
 	}
 	if errors.Is(err, errWritten) {
 		return nil // it counts; the fault says what is wrong
+	}
+	if c, ok := cmd.(drive.Cancel); ok && err != nil && l.stopNow(c) {
+		return nil
 	}
 	return err
 }

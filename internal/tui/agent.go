@@ -31,6 +31,7 @@ type Agent interface {
 	// Before returns at most n entries before an event, oldest first.
 	Before(ctx context.Context, q session.Seq, n int) ([]session.Entry, error)
 	// Follow waits for what comes after an event and a version of the pulses.
+	// Version 0 has seen nothing, and is answered at once; an answer's is more.
 	Follow(ctx context.Context, after session.Seq, version uint64) (drive.Update, error)
 	// Submit asks for cmd. Nil means accepted, not finished.
 	Submit(ctx context.Context, cmd drive.Command) error

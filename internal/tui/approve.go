@@ -16,21 +16,22 @@ import (
 // command or the whole diff, scrolled where it is long, and nothing in it can
 // hide (PERM-2, SEC-11).
 type approval struct {
-	question session.Seq
-	call     session.ItemID
-	name     string // of the tool
-	what     string
-	shown    string
-	ready    bool   // shown was loaded
-	rule     string // what "session" and "always" would allow, "" for nothing
-	scroll   int
-	page     int  // lines of it that the last frame showed
-	width    int  // of the last frame
-	read     int  // lines, from the first on, that were on the screen
-	seen     bool // all of it was on the screen
-	saying   bool // words for the model are being written
-	words    []rune
-	asked    bool // an answer was sent
+	question  session.Seq
+	call      session.ItemID
+	name      string // of the tool
+	what      string
+	shown     string
+	ready     bool   // shown was loaded
+	rule      string // what "session" and "always" would allow, "" for nothing
+	scroll    int
+	page      int  // lines of it that the last frame showed
+	width     int  // of the last frame
+	read      int  // lines, from the first on, that were on the screen
+	seen      bool // all of it was on the screen
+	ruleShown bool // and the rule is, whole
+	saying    bool // words for the model are being written
+	words     []rune
+	asked     bool // an answer was sent
 }
 
 // answerMsg is what a person decided.
@@ -85,11 +86,11 @@ func (a *approval) key(k tea.KeyPressMsg) (answerMsg, bool) {
 			return a.answer("once", false), true
 		}
 	case "s":
-		if a.rule != "" && a.ready {
+		if a.rule != "" && a.ruleShown && a.ready {
 			return a.answer("run", false), true
 		}
 	case "a":
-		if a.rule != "" && a.ready {
+		if a.rule != "" && a.ruleShown && a.ready {
 			return a.answer("always", true), true
 		}
 	case "n":
@@ -171,7 +172,9 @@ func (a *approval) view(w, h, most int, l look, more int) []string {
 			keys = append(keys, plain.Wrap("s and a allow: "+plain.Visible(a.rule), w)...)
 		}
 	}
-	keys = keys[:max(min(len(keys), most-len(out)-leastAsked), 1)]
+	fit := max(min(len(keys), most-len(out)-leastAsked), 1)
+	a.ruleShown = fit == len(keys) && !a.saying // a rule that can't be seen can't be given
+	keys = keys[:fit]
 	room := max(min(max(h-len(out)-len(keys), leastAsked), most-len(out)-len(keys)), 1)
 	a.scroll = max(min(a.scroll, len(body)-room), 0)
 	end := min(a.scroll+room, len(body))

@@ -125,6 +125,29 @@ func TestNoRuleNoAlways(t *testing.T) { // PERM-2
 	})
 }
 
+// A rule has to be on the screen, whole, to be given.
+func TestUnseenRuleIsNotGiven(t *testing.T) { // PERM-2
+	onStage(t, 20, 6, noColours(), nil, func(s *stage) {
+		q := s.asksCommand("go test ./...")
+		s.now()
+		s.lacks("bash(go test")
+		s.press("as")
+		s.wantCommands("")
+		s.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+		s.sees("s and a allow: bash(go test ./...)")
+		s.press("s")
+		s.wantCommands(fmt.Sprintf(`answer %d run rule="bash(go test ./...)" words=""`, q))
+	})
+	scene(t, func(s *stage) {
+		s.a.rule = "bash(" + strings.Repeat("echo harmless; ", 300) + "rm -rf /)"
+		s.asksCommand("x")
+		s.now()
+		s.lacks("always", "s and a allow")
+		s.press("as")
+		s.wantCommands("")
+	})
+}
+
 // A rule that can't be kept is said; one is kept only when the answer was
 // recorded.
 func TestRuleIsKeptAfterTheAnswer(t *testing.T) { // PERM-2

@@ -89,6 +89,9 @@ func (c *chat) ask(m questionMsg) {
 		return
 	}
 	q.shown, q.rule, q.ready = string(m.shown), m.rule, true
+	if len(m.rule) > longestRule {
+		q.rule = "" // it would not be read: the call can be allowed once
+	}
 	switch {
 	case q.name == "bash":
 		q.what = "command"
@@ -96,6 +99,10 @@ func (c *chat) ask(m questionMsg) {
 		q.what = "diff"
 	}
 }
+
+// longestRule is the longest rule that is offered, in bytes: it has to be
+// seen whole to be given (PERM-2).
+const longestRule = 300
 
 func (c *chat) paste(text string) tea.Cmd {
 	c.hint = ""

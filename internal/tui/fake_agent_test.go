@@ -109,7 +109,7 @@ func (a *fakeAgent) Follow(ctx context.Context, after session.Seq, version uint6
 	for {
 		a.mu.Lock()
 		wake := a.wake
-		if a.folded > int(after) || a.version != version {
+		if a.folded > int(after) || a.version > version {
 			u := drive.Update{
 				Entries: slices.Clone(a.entries[min(int(after), a.folded):a.folded]), State: a.fold.State("main"), Pulses: a.pulses, Version: a.version,
 				Fault: a.fault, Ours: !a.notOurs && !a.busy, Busy: a.busy,

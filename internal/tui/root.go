@@ -40,10 +40,10 @@ type Root struct {
 	epoch    int  // of the session: messages of an older one are late
 	ticking  bool
 	due      time.Time // when the next tick comes, while ticking
-	draft    string // as it was saved last
-	drafting bool   // a save is due
-	typed    bool   // since the last one
-	more     bool   // input was waiting behind the key that is handled
+	draft    string    // as it was saved last
+	drafting bool      // a save is due
+	typed    bool      // since the last one
+	more     bool      // input was waiting behind the key that is handled
 	twice    Twice
 	ours     bool   // this process works on the branch
 	first    string // a prompt to send as soon as the session is there
@@ -234,6 +234,11 @@ func (r *Root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // keepDraft saves what is written a second after it changed, so that a crash
 // does not take it (TUI-4).
 func (r *Root) keepDraft() tea.Cmd {
+	if r.draft != "" && r.chat.comp.Empty() {
+		r.typed = false
+		r.draft = ""
+		return r.writeDraft("") // it was sent: it must not come back
+	}
 	if r.drafting || !r.typed {
 		return nil
 	}
@@ -248,6 +253,10 @@ func (r *Root) saveDraft() tea.Cmd {
 		return nil
 	}
 	r.draft = text
+	return r.writeDraft(text)
+}
+
+func (r *Root) writeDraft(text string) tea.Cmd {
 	return func() tea.Msg {
 		if err := r.agent.SaveDraft(r.ctx, text); err != nil {
 			return saidMsg{"warning", "The draft can't be saved: " + err.Error()}

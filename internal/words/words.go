@@ -46,7 +46,7 @@ func TurnEnded(e session.TurnEnded, detail string) Outcome {
 	if kind == "unknown_finish" && e.Error.Hint != "" {
 		detail = fmt.Sprintf("the provider said %q", e.Error.Hint)
 	}
-	if d := OneLine(detail); d != "" {
+	if d := strings.TrimRight(OneLine(detail), "?!"); d != "" {
 		o.Line = strings.TrimSuffix(o.Line, ".") + ": " + d
 		if !strings.HasSuffix(o.Line, ".") {
 			o.Line += "."

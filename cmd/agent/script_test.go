@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// exits runs a command and looks at its exit code (CLI-1). What it printed is
+// there for stdout and stderr.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var e *exec.ExitError
+		if !errors.As(err, &e) {
+			ts.Fatalf("%v", err)
+		}
+		code = e.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+func sessionFile(ts *testscript.TestScript, neg bool, args []string) {
+	found, err := filepath.Glob(filepath.Join(ts.Getenv("VARVE_DATA_DIR"), "sessions", "*", "*.jsonl"))
+	ts.Check(err)
+	if neg || len(args) != 1 || len(found) != 1 {
+		ts.Fatalf("usage: sessionfile NAME; there are %d sessions", len(found))
+	}
+	ts.Setenv(args[0], found[0])
+}
+
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: damage FILE LINE")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	b, err := os.ReadFile(args[0])
+	ts.Check(err)
+	lines := bytes.SplitAfter(b, []byte("\n"))
+	if n < 1 || n >= len(lines) {
+		ts.Fatalf("%s has %d lines", args[0], len(lines)-1)
+	}
+	half := lines[n-1][:len(lines[n-1])/2]
+	lines[n-1] = append(bytes.Clone(half), '\n')
+	ts.Check(os.WriteFile(args[0], bytes.Join(lines, nil), 0o600))
+}
+
+func lacks(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: lacks TEXT DIR…")
+	}
+	files := 0
+	for _, dir := range args[1:] {
+		ts.Check(filepath.WalkDir(ts.MkAbs(dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if files++; bytes.Contains(b, []byte(args[0])) {
+				ts.Fatalf("%s holds %q", path, args[0])
+			}
+			return nil
+		}))
+	}
+	if files == 0 {
+		ts.Fatalf("there is no file to look at")
+	}
+}
