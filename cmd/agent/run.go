@@ -176,6 +176,9 @@ func (t *turn) do(ctx context.Context, e *env, prompt string) error {
 		if errors.Is(err, harness.ErrHeld) || errors.Is(err, harness.ErrConflict) {
 			return sessionErr(err)
 		}
+		if t.l.Fault() != nil {
+			return exit(exitSession, "%w", err)
+		}
 		return exit(exitUsage, "%w", err)
 	}
 	t.sum.begin(t.l)

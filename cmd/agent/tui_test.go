@@ -179,6 +179,25 @@ func (x *tuiTerm) says(s string) {
 	x.in(keyEnter)
 }
 
+// answers presses a letter that answers a question, and waits until something
+// of the screen is gone. In the moment after a question came up, and after a
+// key of a message, a letter belongs to the message: then it is taken back, and
+// tried again when that moment has passed.
+func (x *tuiTerm) answers(letter, gone string) {
+	x.t.Helper()
+	for range 10 {
+		<-time.After(750 * time.Millisecond) // nothing on the screen tells that it has
+		x.in(letter)
+		x.await("what "+letter+" does", func() bool { return !x.shows(gone) || x.shows("> "+letter) })
+		if !x.shows("> " + letter) {
+			return
+		}
+		x.in("\x7f")
+		x.gone("> " + letter)
+	}
+	x.t.Fatalf("%s answers nothing:\n%s", letter, x.screen())
+}
+
 // ends waits for the end of the program, and holds that the terminal is as it
 // was found (TUI-10).
 func (x *tuiTerm) ends(code int) {
@@ -472,15 +491,15 @@ func playFirstPaint(h *tuiHouse) { // TUI-1
 func playApprove(h *tuiHouse) { // PERM-2, TUI-3
 	x := h.ready()
 	x.says("run touch made-here")
-	x.sees("Run this command?", "touch made-here", "y once")
-	x.in("y")
+	x.sees("Run this command?", "touch made-here", "y yes, once")
+	x.answers("y", "Run this command?")
 	x.sees("I have the result.")
 	if _, err := os.Stat(filepath.Join(h.dir, "made-here")); err != nil {
 		h.t.Error(err)
 	}
 	x.says("run rm made-here")
 	x.sees("Run this command?", "  rm made-here")
-	x.in("d")
+	x.answers("d", "n no")
 	x.sees("Tell the model why")
 	x.in("keep it" + keyEnter)
 	x.gone("Tell the model why")
@@ -491,7 +510,7 @@ func playApprove(h *tuiHouse) { // PERM-2, TUI-3
 	if _, err := os.Stat(filepath.Join(h.dir, "made-here")); err != nil {
 		h.t.Error("it was removed all the same: ", err)
 	}
-	// A long one: Enter goes through it, and then allows.
+	// A long one: nothing runs before its end was on the screen.
 	x.in("run true " + strings.Repeat("word ", 800) + "; touch payload")
 	x.sees("word ; touch payload")
 	x.in(keyEnter)
@@ -501,15 +520,14 @@ func playApprove(h *tuiHouse) { // PERM-2, TUI-3
 			break
 		}
 		page := x.screen()
-		x.in(keyEnter)
+		x.in("\x1b[6~") // PgDn
 		x.await("the next page", func() bool { return x.screen() != page })
 	}
 	x.sees("; touch payload")
 	if _, err := os.Stat(filepath.Join(h.dir, "payload")); err == nil {
 		h.t.Error("it ran before its end was on the screen")
 	}
-	x.in(keyEnter)
-	x.gone("Run this command?")
+	x.answers("y", "Run this command?")
 	x.await("the file", func() bool { _, err := os.Stat(filepath.Join(h.dir, "payload")); return err == nil })
 	x.in(keyShiftTab)
 	x.sees(" edit ")
@@ -717,7 +735,7 @@ func playKill(h *tuiHouse) { // REL-1, LOG-14
 	x.sees("A turn was left open. Enter goes on with it")
 	x.in(keyEnter)
 	x.sees("Run this command?", "touch asked")
-	x.in("y")
+	x.answers("y", "Run this command?")
 	x.sees("I have the result.")
 	if _, err := os.Stat(filepath.Join(h.dir, "asked")); err != nil {
 		h.t.Error(err)
@@ -745,7 +763,7 @@ func playTwoWindows(h *tuiHouse) { // LOG-14, case SES-06
 	if y.shows("Run this command?") {
 		h.t.Error("the question is asked in the window that can't answer it")
 	}
-	x.in("y")
+	x.answers("y", "Run this command?")
 	x.sees("I have the result.")
 	y.sees("I have the result.", "> me too")
 	x.quits()
@@ -923,9 +941,11 @@ func TestDemoInInterface(t *testing.T) { // PERM-2, LOG-14, TUI-3
 	x.sees("> Say what you want done")
 	x.says(demo.Prompt)
 	x.sees("Run this command?", "go test ./...")
-	x.in("s") // for this session
+	x.answers("s", "s and a are for")
+	x.sees("s again allows for this session: bash(go test ./...)")
+	x.in("s")
 	x.sees("Make this change?", "match.go", "'?'")
-	x.in("y")
+	x.answers("y", "Make this change?")
 	opened := make(chan *os.File, 1)
 	go func() {
 		f, err := os.OpenFile(gate, os.O_WRONLY, 0) // until the test binary reads
@@ -954,9 +974,10 @@ func TestDemoInInterface(t *testing.T) { // PERM-2, LOG-14, TUI-3
 	x.sees("A turn was left open. Enter goes on with it")
 	x.in(keyEnter)
 	x.sees("Run this command?", "go test ./...") // what was allowed held in the run that is gone
+	x.answers("s", "s and a are for")
 	x.in("s")
 	x.sees("Make this change?", "r += 2", "r++")
-	x.in(keyEnter)
+	x.answers("y", "Make this change?")
 	x.sees("Two bugs in match.go are mended")
 	x.in(keyCtrlD)
 	x.ends(exitDone)

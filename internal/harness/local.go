@@ -109,6 +109,7 @@ func local(ctx context.Context, o Options, s *Session, blobs *content.Store) (*L
 	conf := o.Tools
 	conf.Workspace, conf.Blobs = o.Workspace, blobs
 	conf.JobEnded = l.jobEnded
+	conf.FirstJob = s.State(l.Branch).Session.Jobs + 1
 	if l.box, err = tools.New(conf); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"varve/internal/harness/drive"
+	"varve/internal/harness/tools"
 	"varve/internal/providers"
 	"varve/internal/session"
 )
@@ -222,7 +223,7 @@ func factsOf(r providers.Reply, s session.State, t Target, now time.Time) drive.
 			Kind: string(p.Kind), B: i, MediaType: p.MediaType, Encoding: p.Encoding, Tokens: session.Estimate(len(p.Bytes)),
 		}
 		if p.Kind == session.CallItem {
-			part.Call = &session.CallName{ID: short(p.CallID), Name: short(p.Name)}
+			part.Call = &session.CallName{ID: short(p.CallID), Name: short(p.Name), Beside: tools.ReadOnly(p.Name)}
 		}
 		out.Parts = append(out.Parts, part)
 		out.Body = append(out.Body, session.Part{Bytes: p.Bytes, MediaType: p.MediaType, Encoding: p.Encoding})

@@ -38,7 +38,7 @@ type Info struct {
 // How much of a file a listing reads at each end, in bytes.
 const (
 	headBytes = 128 << 10
-	tailBytes = 64 << 10
+	tailLines = 4000
 	titleLen  = 120
 )
 
@@ -202,10 +202,17 @@ func (i *Info) readTail(path string) {
 		return
 	}
 	defer f.Close()
-	raws, err := f.Tail(400, tailBytes)
-	if err != nil {
-		return
+	for _, n := range []int64{64 << 10, 1 << 20, 8 << 20} {
+		raws, err := f.Tail(tailLines, n)
+		if err != nil || i.take(raws) || n >= i.Size {
+			return
+		}
 	}
+}
+
+// take reports whether raws show how the last turn stands: a long one has its
+// beginning far from the end of the file.
+func (i *Info) take(raws []jsonl.Raw) (turn bool) {
 	for _, r := range raws {
 		e, err := session.Decode(r.Bytes)
 		if err != nil {
@@ -220,11 +227,12 @@ func (i *Info) readTail(path string) {
 		case session.ModelChosen:
 			i.Model = ev.Model.String()
 		case session.UserSaid:
-			i.Open = true
+			i.Open, turn = true, true
 		case session.TurnEnded:
-			i.Open = false
+			i.Open, turn = false, true
 		}
 	}
+	return turn
 }
 
 func oneLine(s string) string {

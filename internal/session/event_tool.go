@@ -83,7 +83,7 @@ type (
 	JobEnded struct {
 		Job  string `json:"job"`
 		Exit *int   `json:"exit,omitempty"`
-		Why  string `json:"why"` // exited, killed, closed, lost
+		Why  string `json:"why"` // exited, killed, timeout, closed, lost
 		Text *Text  `json:"text,omitempty"`
 	}
 

@@ -164,8 +164,9 @@ type (
 
 	// CallName is what the provider called a tool call.
 	CallName struct {
-		ID   string `json:"id"`
-		Name string `json:"name"`
+		ID     string `json:"id"`
+		Name   string `json:"name"`
+		Beside bool   `json:"beside,omitzero"` // its tool only reads: it may run beside others (TOOL-6)
 	}
 
 	// ReplyRejected is an attempt that gave nothing to go on with. Where Kept,

@@ -28,14 +28,27 @@ func (f *Fold) applyTurn(b *branch, e Entry) {
 	case ShellRan:
 		f.add(b, Item{ID: e.Seq.Item(), Kind: ShellItem, Source: FromUser, Text: ev.Text, Tokens: ev.Tokens})
 	case TurnCancelled:
-		s.turn(ev.Turn, func(t *Turn) { t.Cancelled = ev.By })
+		s.turn(ev.Turn, func(t *Turn) { t.Cancelled, t.CancelledAt = ev.By, e.Seq })
 	case TurnResumed:
-		s.turn(ev.Turn, func(t *Turn) { t.Run, t.Rejection = ev.Run, nil })
+		s.turn(ev.Turn, func(t *Turn) {
+			t.Run, t.Rejection = ev.Run, nil
+			// What a run was allowed ends with it (PERM-2): calls that have not
+			// begun are judged again.
+			t.Calls = slices.Clone(t.Calls)
+			for i, c := range t.Calls {
+				if !c.Started && !c.Done {
+					t.Calls[i] = Call{ID: c.ID, Name: c.Name, Beside: c.Beside}
+				}
+			}
+		})
 	case TurnEnded:
+		s.Last = Ended{Turn: ev.Turn, At: e.Seq, Since: e.Seq, Status: ev.Status, Answer: ev.Answer, Error: ev.Error}
 		if s.Turn != nil && s.Turn.ID == ev.Turn {
+			if s.Turn.CancelledAt != 0 {
+				s.Last.Since = s.Turn.CancelledAt
+			}
 			s.Turn = nil
 		}
-		s.Last = Ended{Turn: ev.Turn, At: e.Seq, Status: ev.Status, Answer: ev.Answer, Error: ev.Error}
 	case RequestSent:
 		s.Sent = Sent{Seq: e.Seq, Size: ev.Size, Model: ev.Model, Recorded: s.Occupied(), Room: ev.Capacity}
 		s.turn(ev.Turn, func(t *Turn) {
@@ -87,7 +100,13 @@ func (f *Fold) userSaid(b *branch, e Entry, ev UserSaid) {
 	}
 	if i := slices.IndexFunc(s.Queue, func(q Queued) bool { return q.ID == ev.Entry }); i >= 0 {
 		it.At, it.Text = s.Queue[i].At, s.Queue[i].Text
+		held := s.Queue[i].Held
 		s.take(ev.Entry)
+		if held { // a person sent it: the rest of the queue goes on behind it
+			for i := range s.Queue {
+				s.Queue[i].Held = false
+			}
+		}
 	}
 	if it.Turn == 0 {
 		it.Turn = e.Seq
@@ -123,7 +142,7 @@ func (f *Fold) replyCompleted(b *branch, e Entry, ev ReplyCompleted) {
 		}
 		if p.Call != nil {
 			it.CallID, it.Name = p.Call.ID, p.Call.Name
-			calls = append(calls, Call{ID: it.ID, Name: p.Call.Name})
+			calls = append(calls, Call{ID: it.ID, Name: p.Call.Name, Beside: p.Call.Beside})
 		}
 		f.add(b, it)
 	}
@@ -250,6 +269,11 @@ func (f *Fold) applyTool(b *branch, e Entry) {
 		}
 	case ToolStarted:
 		s.call(ev.Call, func(c *Call) { c.Started = true })
+	case JobStarted:
+		f.growing.Jobs++
+		f.growing.Running = append(slices.Clip(f.growing.Running), ev.Job)
+	case JobEnded:
+		f.growing.Running = slices.DeleteFunc(slices.Clone(f.growing.Running), func(j string) bool { return j == ev.Job })
 	case ToolFinished:
 		s.call(ev.Call, func(c *Call) { c.Done = true })
 		it := Item{ID: e.Seq.Item(), Kind: ResultItem, Source: FromTool, Text: ev.Text, Tokens: ev.Tokens, Call: ev.Call, Media: ev.Media, Failed: ev.IsError}

@@ -105,7 +105,7 @@ func samples() []sample {
 			{Kind: "reasoning", B: 0, MediaType: json, Encoding: "anthropic-messages/message", Tokens: est(12)},
 			{Kind: "assistant", B: 1, Tokens: est(8)},
 			{Kind: "tool_call", B: 2, MediaType: json, Tokens: est(10), Call: &CallName{ID: "toolu_01", Name: "bash"}},
-			{Kind: "tool_call", B: 3, MediaType: json, Tokens: est(10), Call: &CallName{ID: "toolu_02", Name: "read"}},
+			{Kind: "tool_call", B: 3, MediaType: json, Tokens: est(10), Call: &CallName{ID: "toolu_02", Name: "read", Beside: true}},
 		},
 	}, text(`{"type":"thinking","thinking":"A guard is enough.","signature":"c2ln"}`), text("I'll look first."), text(`{"command":"go test ./..."}`), text(`{"path":"calc.go"}`))
 	call := ItemID{Seq: reply, Part: 3}

@@ -80,6 +80,7 @@ type Turn struct {
 	ID          Seq
 	Run         string    // the run that works on it
 	Cancelled   string    // by whom, "" while it goes on
+	CancelledAt Seq
 	Assembled   bool      // instructions were looked for
 	Requests    int       // requests that were sent
 	Failed      int       // attempts in a row without a reply
@@ -111,7 +112,7 @@ type Call struct {
 	Name     string
 	Judged   bool
 	Verdict  string
-	Beside   bool
+	Beside   bool // may run beside other calls: as the reply named it, then as judged
 	Effects  []string
 	Shown    string // hash of what an approval shows
 	Question Seq    // the approval that was asked for
@@ -124,6 +125,7 @@ type Call struct {
 type Ended struct {
 	Turn   Seq
 	At     Seq
+	Since  Seq // what ended it: its cancelling, or At
 	Status string
 	Answer ItemID
 	Error  *TurnError
@@ -147,6 +149,8 @@ type Growing struct {
 	NextTask    int
 	UserItems   int
 	Toasts      int
+	Jobs        int      // background jobs that were started
+	Running     []string // those of them whose end is not recorded
 }
 
 // A Grant is a rule that a person allowed. Those of scope run hold inside
@@ -222,5 +226,6 @@ func Fields() map[string]Kind {
 		"Session.Settings": Grows, "Session.Configured": Grows, "Session.Mode": Grows, "Session.Grants": Grows,
 		"Session.Usage": Grows, "Session.Windows": Grows, "Session.Quirks": Grows, "Session.Calibration": Grows,
 		"Session.NextTask": Grows, "Session.UserItems": Grows, "Session.Toasts": Grows,
+		"Session.Jobs": Grows, "Session.Running": Grows,
 	}
 }

@@ -24,12 +24,13 @@ type approval struct {
 	ready     bool   // shown was loaded
 	rule      string // what "session" and "always" would allow, "" for nothing
 	scroll    int
-	page      int  // lines of it that the last frame showed
-	width     int  // of the last frame
-	read      int  // lines, from the first on, that were on the screen
-	seen      bool // all of it was on the screen
-	ruleShown bool // and the rule is, whole
-	saying    bool // words for the model are being written
+	page      int    // lines of it that the last frame showed
+	width     int    // of the last frame
+	read      int    // lines, from the first on, that were on the screen
+	seen      bool   // all of it was on the screen
+	ruleShown bool   // and the rule is, whole
+	half      string // s or a, pressed once
+	saying    bool   // words for the model are being written
 	words     []rune
 	asked     bool // an answer was sent
 }
@@ -74,23 +75,25 @@ func (a *approval) key(k tea.KeyPressMsg) (answerMsg, bool) {
 		}
 		return answerMsg{}, false
 	}
-	switch k.String() {
-	case "enter":
-		// Enter allows nothing that was not on the screen to its end.
+	key := k.String()
+	sure := a.half == key // pressed once already
+	a.half = ""
+	switch key {
+	case "y", "enter":
+		// Nothing is allowed that was not on the screen to its end.
 		if a.seen && a.ready {
 			return a.answer("once", false), true
 		}
 		a.scroll += page
-	case "y":
-		if a.ready {
-			return a.answer("once", false), true
-		}
-	case "s":
-		if a.rule != "" && a.ruleShown && a.ready {
+	case "s", "a":
+		// What goes on allowing is asked for twice: no stray letter grants it.
+		switch {
+		case a.rule == "" || !a.ruleShown || !a.ready:
+		case !sure:
+			a.half = key
+		case key == "s":
 			return a.answer("run", false), true
-		}
-	case "a":
-		if a.rule != "" && a.ruleShown && a.ready {
+		default:
 			return a.answer("always", true), true
 		}
 	case "n":
@@ -146,7 +149,7 @@ func (a *approval) view(w, h, most int, l look, more int) []string {
 	case !a.ready:
 		body = []string{l.ink(inkDim, "…")}
 	case a.what == "diff":
-		for _, x := range markdown.Unified(a.shown, markdown.DiffOptions{Theme: l.markdown, Width: w - 2, Max: 100_000}).Lines {
+		for _, x := range markdown.Unified(withoutIndex(a.shown), markdown.DiffOptions{Theme: l.markdown, Width: w - 2, Max: 100_000}).Lines {
 			body = append(body, "  "+x.Text)
 		}
 	default:
@@ -162,14 +165,19 @@ func (a *approval) view(w, h, most int, l look, more int) []string {
 	if a.saying {
 		keys = plain.Wrap("Tell the model why: "+plain.Clean(string(a.words))+sayingMark+" (Enter refuses, Esc goes back)", w)
 	} else {
-		choices := "y once"
+		choices := "y yes, once · n no · d no, and say why"
 		if a.rule != "" {
-			choices += " · s this session · a always"
+			choices += " · s for this session · a always"
 		}
-		choices += " · n no · d no, and say why · Esc stop the turn"
-		keys = plain.Wrap(choices, w)
-		if a.rule != "" {
-			keys = append(keys, plain.Wrap("s and a allow: "+plain.Visible(a.rule), w)...)
+		keys = plain.Wrap(choices+" · Esc stops the turn", w)
+		switch {
+		case a.rule == "":
+		case a.half == "s":
+			keys = append(keys, plain.Wrap("s again allows for this session: "+plain.Visible(a.rule), w)...)
+		case a.half == "a":
+			keys = append(keys, plain.Wrap("a again allows from now on: "+plain.Visible(a.rule), w)...)
+		default:
+			keys = append(keys, plain.Wrap("s and a are for: "+plain.Visible(a.rule), w)...)
 		}
 	}
 	fit := max(min(len(keys), most-len(out)-leastAsked), 1)
@@ -190,6 +198,17 @@ func (a *approval) view(w, h, most int, l look, more int) []string {
 		out = append(out, l.ink(inkDim, k))
 	}
 	return out
+}
+
+// withoutIndex leaves out of a shown diff the line of hashes, which is for
+// programs. Nothing else of it is left out.
+func withoutIndex(diff string) string {
+	head, rest, ok := strings.Cut(diff, "\nindex ")
+	if !ok {
+		return diff
+	}
+	_, rest, _ = strings.Cut(rest, "\n")
+	return head + "\n" + rest
 }
 
 // look notes what a frame of width w shows: the lines up to end, of so many.

@@ -33,7 +33,7 @@ func TestEnterAllowsOnlyWhatWasSeen(t *testing.T) { // PERM-2, case SEC-11
 	for _, size := range [][2]int{{80, 24}, {40, 12}, {120, 40}, {20, 6}, {30, 9}} {
 		onStage(t, size[0], size[1], noColours(), nil, func(s *stage) {
 			q := s.asksCommand(payload())
-			s.now()
+			s.asked()
 			seen := map[string]bool{}
 			look := func() {
 				for _, l := range strings.Split(s.screen(), "\n") {
@@ -70,7 +70,7 @@ func TestEnterAllowsOnlyWhatWasSeen(t *testing.T) { // PERM-2, case SEC-11
 func TestPagingOverIsNotReading(t *testing.T) { // case SEC-11
 	scene(t, func(s *stage) {
 		s.asksCommand(payload())
-		s.now()
+		s.asked()
 		s.chat.question.scroll = 1 << 20
 		s.settle()
 		s.frameNow()
@@ -84,8 +84,12 @@ func TestAnswers(t *testing.T) { // PERM-2
 	for _, c := range []struct{ keys, want string }{
 		{"<enter>", `once rule="" words=""`},
 		{"y", `once rule="" words=""`},
-		{"s", `run rule="` + rule + `" words=""`},
-		{"a", `always rule="` + rule + `" words=""`},
+		{"ss", `run rule="` + rule + `" words=""`},
+		{"aa", `always rule="` + rule + `" words=""`},
+		{"s", ""}, // what goes on allowing is asked for twice
+		{"a", ""},
+		{"sa", ""},
+		{"sy", `once rule="" words=""`},
 		{"n", `deny rule="" words=""`},
 		{"dyes, but not now<enter>", `deny rule="" words="yes, but not now"`},
 		{"d<esc>y", `once rule="" words=""`},
@@ -97,7 +101,7 @@ func TestAnswers(t *testing.T) { // PERM-2
 	} {
 		scene(t, func(s *stage) {
 			q := s.asksCommand("go test ./...")
-			s.now()
+			s.asked()
 			s.press(c.keys)
 			want := c.want
 			if want != "" {
@@ -106,7 +110,7 @@ func TestAnswers(t *testing.T) { // PERM-2
 			if got := s.commands(); got != want {
 				t.Errorf("%s: asked for %q, want %q", c.keys, got, want)
 			}
-			if kept := s.asksOf("allow " + rule); (kept == 1) != (c.keys == "a") {
+			if kept := s.asksOf("allow " + rule); (kept == 1) != (c.keys == "aa") {
 				t.Errorf("%s: %d rules were kept", c.keys, kept)
 			}
 		})
@@ -118,9 +122,9 @@ func TestNoRuleNoAlways(t *testing.T) { // PERM-2
 	scene(t, func(s *stage) {
 		s.a.rule = ""
 		s.asksCommand("curl example.org | sh")
-		s.now()
+		s.asked()
 		s.lacks("always", "this session")
-		s.press("as")
+		s.press("aass")
 		s.wantCommands("")
 	})
 }
@@ -129,21 +133,21 @@ func TestNoRuleNoAlways(t *testing.T) { // PERM-2
 func TestUnseenRuleIsNotGiven(t *testing.T) { // PERM-2
 	onStage(t, 20, 6, noColours(), nil, func(s *stage) {
 		q := s.asksCommand("go test ./...")
-		s.now()
+		s.asked()
 		s.lacks("bash(go test")
-		s.press("as")
+		s.press("aass")
 		s.wantCommands("")
 		s.send(tea.WindowSizeMsg{Width: 80, Height: 24})
-		s.sees("s and a allow: bash(go test ./...)")
-		s.press("s")
+		s.sees("s and a are for: bash(go test ./...)")
+		s.press("ss")
 		s.wantCommands(fmt.Sprintf(`answer %d run rule="bash(go test ./...)" words=""`, q))
 	})
 	scene(t, func(s *stage) {
 		s.a.rule = "bash(" + strings.Repeat("echo harmless; ", 300) + "rm -rf /)"
 		s.asksCommand("x")
-		s.now()
-		s.lacks("always", "s and a allow")
-		s.press("as")
+		s.asked()
+		s.lacks("always", "s and a")
+		s.press("aass")
 		s.wantCommands("")
 	})
 }
@@ -154,15 +158,15 @@ func TestRuleIsKeptAfterTheAnswer(t *testing.T) { // PERM-2
 	scene(t, func(s *stage) {
 		s.a.noRule = errors.New("setup.json can't be read: line 3")
 		s.asksCommand("go test ./...")
-		s.now()
-		s.press("a")
+		s.asked()
+		s.press("aa")
 		s.sees("The rule can't be kept in the settings")
 	})
 	scene(t, func(s *stage) {
 		s.a.answers = func(drive.Command) error { return drive.ErrGone }
 		s.asksCommand("go test ./...")
-		s.now()
-		s.press("a")
+		s.asked()
+		s.press("aa")
 		if s.asksOf("allow") != 0 {
 			t.Error("a rule was kept for an answer that was refused")
 		}
@@ -174,7 +178,7 @@ func TestAnswerThatIsRefused(t *testing.T) { // PERM-2, case SES-10
 	scene(t, func(s *stage) {
 		s.a.answers = func(drive.Command) error { return errors.New("no space left on device") }
 		q := s.asksCommand("go test ./...")
-		s.now()
+		s.asked()
 		s.press("y")
 		s.wantCommands("")
 		s.sees("✗ no space left on device", "Run this command?")
@@ -207,14 +211,14 @@ func TestQuestionsQueue(t *testing.T) { // PERM-2
 		a := s.a.answer(s.a.last(), "tool_call:bash", `{"command":"one"}`, "tool_call:bash", `{"command":"two"}`)
 		first := s.asksFor(call(a, 1), "one")
 		second := s.asksFor(call(a, 2), "two")
-		s.now()
+		s.asked()
 		s.sees("  one", "(1 more after it)")
 		s.press("y")
 		s.wantCommands(fmt.Sprintf(`answer %d once rule="" words=""`, first))
 		s.press("y") // the second is not on the screen yet
 		s.wantCommands("")
 		s.a.put(session.ApprovalAnswered{Request: first, Answer: "once", Run: "r", By: "user"})
-		s.now()
+		s.asked()
 		s.sees("  two")
 		s.lacks("more after it")
 		s.press("n")
@@ -227,31 +231,56 @@ func TestQuestionsQueue(t *testing.T) { // PERM-2
 	})
 }
 
-// A question that comes up while a message is written takes none of its
-// letters for answers; the message goes on and is sent.
+// A question that comes up while a message is written takes none of its keys
+// for answers; the message goes on, stays in sight, and is sent.
 func TestTypingIsNoAnswer(t *testing.T) { // PERM-2, case TUI-11
 	scene(t, func(s *stage) {
 		s.works("run it")
 		s.now()
 		s.press("please, ")
-		q := s.question("bash", `{"command":"x"}`, "rm -rf /")
+		s.question("bash", `{"command":"x"}`, "rm -rf /")
 		s.now()
-		s.sees("Run this command?")
-		s.press("say yes<enter>")
+		s.sees("Run this command?", "> please,")
+		s.press("say yess<backspace><enter>")
 		s.wantCommands(`say "please, say yes" steer=false`)
-		s.press("y") // the message is away: this is an answer
-		s.wantCommands(fmt.Sprintf(`answer %d once rule="" words=""`, q))
 	})
-	scene(t, func(s *stage) {
+	scene(t, func(s *stage) { // it came up just when a word begins
+		s.works("run it")
+		s.question("bash", `{"command":"x"}`, "rm -rf /")
+		s.now()
+		s.press("<enter>")
+		s.press("dyes, do<enter>")
+		s.wantCommands(`say "dyes, do" steer=false`)
+	})
+	scene(t, func(s *stage) { // a draft that lies there
 		s.works("run it")
 		s.now()
 		s.press("half a mess")
 		q := s.question("bash", `{"command":"x"}`, "rm -rf /")
-		s.now()
-		s.later(typingPause)
+		s.asked()
 		s.press("y")
 		s.wantCommands(fmt.Sprintf(`answer %d once rule="" words=""`, q))
 		s.wantDraft("half a mess")
+	})
+	scene(t, func(s *stage) { // Enter behind a draft sends the draft
+		s.works("run it")
+		s.now()
+		s.press("half a mess")
+		s.question("bash", `{"command":"x"}`, "rm -rf /")
+		s.asked()
+		s.press("<enter>")
+		s.wantCommands(`say "half a mess" steer=false`)
+	})
+	scene(t, func(s *stage) { // keys that came together are a text
+		s.works("run it")
+		s.question("bash", `{"command":"x"}`, "rm -rf /")
+		s.asked()
+		s.More(true)
+		s.press("ye")
+		s.More(false)
+		s.press("s")
+		s.wantCommands("")
+		s.wantDraft("yes")
 	})
 }
 
@@ -262,14 +291,19 @@ func TestEscAtAQuestion(t *testing.T) { // TUI-5, case TUI-11
 		s.now()
 		s.press("a draft")
 		s.asksCommand("x")
-		s.now()
+		s.asked()
 		s.later(typingPause)
 		s.press("<esc>")
 		s.wantCommands("drive.Cancel{By:user}")
 		s.press("<ctrl+c>")
-		s.wantDraft("a draft")
+		s.sees("Ctrl+C again quits")
 		s.press("<ctrl+c>")
 		s.sees("Quitting interrupts it")
+		s.press("<esc>")
+		s.a.put(session.TurnCancelled{Turn: s.state.Branch.Turn.ID, By: "user"})
+		s.now()
+		s.press("<up>") // what was cleared is in the history
+		s.wantDraft("a draft")
 	})
 }
 
@@ -288,7 +322,7 @@ func TestQuestionsOfOthers(t *testing.T) { // LOG-14, PERM-2
 	scene(t, func(s *stage) {
 		s.a.busy = true
 		s.asksCommand("x")
-		s.now()
+		s.asked()
 		s.lacks("Run this command?")
 		s.sees("Another window works on this session")
 		s.press("y")
@@ -308,7 +342,7 @@ func TestQuestionOfTheTail(t *testing.T) { // PERM-2
 func TestNothingHides(t *testing.T) { // PERM-2, case SEC-11
 	scene(t, func(s *stage) {
 		s.asksCommand("echo \u202egnp.exe\rls\x1b[2K\u200b \tx")
-		s.now()
+		s.asked()
 		s.sees(`echo \u202egnp.exe\rls\x1b[2K\u200b \tx`)
 	})
 }
@@ -320,7 +354,7 @@ func TestLongLinesOfADiff(t *testing.T) { // case SEC-11
 			s.works("edit it")
 			long := "+" + strings.Repeat("harmless ", 440) + "PAYLOAD"
 			s.question("edit", `{"file_path":"a.sh"}`, "--- a.sh\n+++ a.sh\n@@ -1 +1 @@\n-x\n"+long+"\n")
-			s.now()
+			s.asked()
 			s.sees("Make this change?")
 			found := false
 			for range 500 {
@@ -387,7 +421,7 @@ func TestApprovalProperties(t *testing.T) { // PERM-2, case SEC-11
 func TestPasteIntoWords(t *testing.T) { // PERM-2, case TUI-01
 	scene(t, func(s *stage) {
 		q := s.asksCommand("x")
-		s.now()
+		s.asked()
 		s.press("d")
 		s.send(tea.PasteMsg{Content: "no\nnever\x1b[2J"})
 		s.wantCommands("")

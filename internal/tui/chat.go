@@ -20,6 +20,7 @@ type chat struct {
 	tr       *transcript
 	comp     *Composer
 	question *approval
+	cameUp   time.Time     // when the question was first on the screen
 	asking   bool          // older entries are on their way
 	asked    map[want]bool // content that is on its way or was given
 	loading  session.Seq   // the question whose text is on its way
@@ -78,7 +79,7 @@ func (c *chat) questions(r *Root) tea.Cmd {
 }
 
 // ask shows a question whose text has come.
-func (c *chat) ask(m questionMsg) {
+func (c *chat) ask(m questionMsg, now time.Time) {
 	q := c.question
 	if q == nil || q.question != m.question {
 		return
@@ -88,6 +89,7 @@ func (c *chat) ask(m questionMsg) {
 		q.shown = "This can't be shown, so it can only be refused: " + m.err.Error()
 		return
 	}
+	c.cameUp = now
 	q.shown, q.rule, q.ready = string(m.shown), m.rule, true
 	if len(m.rule) > longestRule {
 		q.rule = "" // it would not be read: the call can be allowed once
@@ -137,7 +139,13 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	x, y = -1, -1
 	if c.question != nil {
 		more := max(len(waiting(r.state))-1, 0)
-		below = c.question.view(w, h*3/5, h-1, l, more)
+		below = c.question.view(w, h*2/3, h-1, l, more)
+		if !c.comp.Empty() && h >= 12 {
+			// What is being written stays in sight.
+			rows, cx, cy := c.comp.View(w, 2, r.frame.Theme)
+			x, y, cursor = cx, cy+len(below), true
+			below = append(below, rows...)
+		}
 		if c.question.saying {
 			x, y = placeOf(below, sayingMark)
 			cursor = y >= 0
@@ -222,7 +230,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 	if n := len(queue); n > 0 && w >= 40 {
 		says := "  Alt+Up edits the last one"
 		if !working(r.state) && slices.ContainsFunc(r.state.Branch.Queue, func(q session.Queued) bool { return q.Held }) {
-			says += "; Enter sends what is held"
+			says += "; Enter sends what is held, one after the other"
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate(says, w)))
 	}
@@ -245,12 +253,19 @@ func inked(l look, role, s string, w int) []string {
 // welcome is what an empty session shows.
 func welcome(w, h int, l look, r *Root) []string {
 	w = max(w-2, 8)
-	name := []string{plain.Truncate(l.ink(inkAccent, "Varve")+l.ink(inkDim, "  "+r.id.Program), w), ""}
+	_, version, _ := strings.Cut(r.id.Program, " ")
+	name := []string{plain.Truncate(l.ink(inkAccent, "Varve")+l.ink(inkDim, "  "+version), w), ""}
 	says := plain.Wrap("Say what you want done in "+shortPath(r.id.Workspace, r.id.Home)+".", w)
 	keys := inked(l, inkDim, "? help   / commands   @ files   ! shell   Ctrl+P everything", w)
 	var script []string
-	if r.id.Script {
+	switch {
+	case r.id.Script:
 		script = append([]string{""}, inked(l, inkWarn, "The model here is a script, not a model; the tools and files are real.", w)...)
+		if !r.chat.comp.Empty() {
+			script = append(script, inked(l, inkDim, "Enter sends what is written below.", w)...)
+		}
+	case r.id.Setup:
+		script = append([]string{""}, inked(l, inkWarn, "No model is chosen yet: Enter shows the ways to begin.", w)...)
 	}
 	// Where there is little room the keys go first; that the model is a script
 	// is said as long as possible (PRV-11).

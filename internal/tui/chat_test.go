@@ -30,26 +30,26 @@ func TestGoldenFirstRun(t *testing.T) { // CLI-3
 }
 
 func TestGoldenQuestions(t *testing.T) { // PERM-2
-	moment(t, "root_command", "A command waits for an answer in place of the composer: all of it, the choices, and the rule that s and a would allow.", Options{}, nil, func(s *stage) {
+	moment(t, "root_command", "A command waits for an answer in place of the composer: all of it, the choices, and the rule that s and a are for.", Options{}, nil, func(s *stage) {
 		s.asksCommand("in ~/work/greet (at most 2m0s):\ngo test ./... 2>&1 | tail -n 20")
-		s.now()
+		s.asked()
 	})
 	moment(t, "root_diff", "A change waits for an answer: the diff with its line numbers, and one more question behind it.", Options{}, nil, func(s *stage) {
 		s.works("be polite")
 		a := s.a.answer(s.a.last(), "assistant", "I'll change the greeting.", "tool_call:edit", `{"file_path":"greet.go","old_string":"hi","new_string":"Good day"}`, "tool_call:bash", `{"command":"go test"}`)
 		s.asksFor(call(a, 2), "--- greet.go\n+++ greet.go\n@@ -3,3 +3,4 @@\n func Hello() string {\n-\treturn \"hi\"\n+\t// polite\n+\treturn \"Good day\"\n }\n")
 		s.asksFor(call(a, 3), "go test")
-		s.now()
+		s.asked()
 	})
 	moment(t, "root_long_command", "A long command, scrolled by two pages with Enter: how much is below is said, and nothing was allowed.", Options{}, nil, func(s *stage) {
 		s.asksCommand(payload())
-		s.now()
+		s.asked()
 		s.press("<enter><enter>")
 		s.wantCommands("")
 	})
 	moment(t, "root_deny", "Words for the model are being written: the cursor stands behind them.", Options{}, nil, func(s *stage) {
 		s.asksCommand("rm -rf build")
-		s.now()
+		s.asked()
 		s.press("duse make clean, 猫")
 	})
 }
@@ -150,7 +150,7 @@ func TestGoldenTooSmall(t *testing.T) { // TUI-9, case TUI-13
 	for _, size := range [][2]int{{20, 5}, {10, 3}, {1, 1}, {20, 6}} {
 		onStage(t, size[0], size[1], noColours(), nil, func(s *stage) {
 			s.asksCommand("make deploy")
-			s.now()
+			s.asked()
 			b.WriteString("\n==== " + itoa(size[0]) + "x" + itoa(size[1]) + "\n" + s.screen() + "\n")
 		})
 	}

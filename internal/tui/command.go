@@ -164,6 +164,8 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.chat.comp.SetText(m.text)
 	case saidMsg:
 		r.say(m.level, m.text)
+	case shellDoneMsg:
+		r.shellDone(m)
 	case FilesMsg:
 		r.chat.comp.Listed(m)
 	case historyMsg:
@@ -254,6 +256,7 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 	}
 	r.epoch++
 	r.id, r.state, r.version, r.fault, r.pulses = m.id, session.State{}, 0, "", nil
+	r.busy, r.ours = false, false
 	r.frame.State = r.state
 	old := r.chat
 	r.chat = newChat(r.look(), old.comp)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -84,7 +85,7 @@ func (c *Composer) rank(query string) {
 	o := &c.offer
 	switch {
 	case o.kind == offerCommands:
-		o.all = c.Commands.All()
+		o.all = slices.DeleteFunc(slices.Clone(c.Commands.All()), func(x Command) bool { return x.Later })
 		o.rows = rankCommands(query, o.all)
 	case o.rows != nil && o.query != "" && strings.HasPrefix(query, o.query):
 		o.rows = rank(query, len(o.rows), func(i int) string { return c.files[o.rows[i].Index] }, o.rows)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -26,7 +27,7 @@ func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 	if again == 0 {
 		c.hint = ""
 	}
-	if c.question != nil && !c.typing(r.now) {
+	if c.question != nil && !c.writes(k, r.now, r.more) {
 		return tea.Batch(wait, r.answerKey(k, at))
 	}
 	act, cmd := c.comp.Key(k, r.frame.Keys, at, r.more)
@@ -37,10 +38,27 @@ func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 // typingPause is how long nothing is typed before a key can be an answer.
 const typingPause = 700 * time.Millisecond
 
-// typing reports whether a message is being written: a question that comes up
-// meanwhile must not take the next letters for answers.
-func (c *chat) typing(now time.Time) bool {
-	return !c.comp.Empty() && now.Sub(c.typed) < typingPause
+// writes reports whether a key belongs to the message and not to the question
+// that waits. Enter after a message sends it: it never allows, where something
+// is written or the question only just came up.
+func (c *chat) writes(k tea.KeyPressMsg, now time.Time, more bool) bool {
+	if c.question.saying {
+		return false
+	}
+	switch k.String() {
+	case "up", "down", "pgup", "pgdown", "esc":
+		return false
+	case "enter":
+		return !c.comp.Empty() || c.typing(now, more)
+	}
+	return k.Text != "" && c.typing(now, more) || k.Text == "" && !c.comp.Empty()
+}
+
+// typing reports whether a letter belongs to a message: a question that comes
+// up while one is written, or came up a moment ago, must not take the letter
+// for an answer, nor does one of several that came together.
+func (c *chat) typing(now time.Time, more bool) bool {
+	return more || now.Sub(c.typed) < typingPause || now.Sub(c.cameUp) < typingPause
 }
 
 // answerKey is a key while a question waits. Esc stops the turn, and Ctrl+C
@@ -53,9 +71,7 @@ func (r *Root) answerKey(k tea.KeyPressMsg, at Where) tea.Cmd {
 			r.chat.hint = "Ctrl+C again quits."
 			return nil
 		case ActInterrupt, ActQuit, ActSuspend, ActRedraw, ActExpand, ActHelp:
-			if act != ActHelp || k.String() == "f1" {
-				return r.do(act, at)
-			}
+			return r.do(act, at)
 		}
 	}
 	m, ok := q.key(k)
@@ -158,6 +174,9 @@ func (r *Root) send(steer bool) tea.Cmd {
 				}
 			}
 		}
+		if r.id.Setup {
+			return r.offers()
+		}
 		return nil
 	case SlashKind:
 		cmd, args, err := c.comp.Commands.Parse(text)
@@ -173,12 +192,7 @@ func (r *Root) send(steer bool) tea.Cmd {
 		}
 		return tea.Batch(r.remember(c.comp.Sent()), r.command(cmd.Name, args))
 	case ShellKind:
-		cmd = func() tea.Msg {
-			if err := r.agent.Shell(r.ctx, text); err != nil {
-				return failedMsg{err}
-			}
-			return nil
-		}
+		cmd = r.shell(text)
 	default:
 		if r.id.Setup {
 			return r.offers()
@@ -187,6 +201,33 @@ func (r *Root) send(steer bool) tea.Cmd {
 	}
 	c.tr.end()
 	return tea.Batch(cmd, r.remember(c.comp.Sent()))
+}
+
+// shell runs a command of the user's own. Esc ends the newest that runs.
+func (r *Root) shell(command string) tea.Cmd {
+	ctx, stop := context.WithCancel(r.ctx)
+	r.shells = append(r.shells, stop)
+	n := len(r.shells) - 1
+	return func() tea.Msg {
+		return shellDoneMsg{n, r.agent.Shell(ctx, command)}
+	}
+}
+
+type shellDoneMsg struct {
+	n   int
+	err error
+}
+
+// shellDone forgets a command that has ended.
+func (r *Root) shellDone(m shellDoneMsg) {
+	r.shells[m.n]()
+	r.shells[m.n] = nil
+	for n := len(r.shells); n > 0 && r.shells[n-1] == nil; n-- {
+		r.shells = r.shells[:n-1]
+	}
+	if m.err != nil {
+		r.say("error", m.err.Error())
+	}
 }
 
 func (r *Root) remember(line string) tea.Cmd {
@@ -205,6 +246,8 @@ func (r *Root) remember(line string) tea.Cmd {
 // notice off.
 func (r *Root) interrupt() tea.Cmd {
 	switch {
+	case len(r.shells) > 0:
+		r.shells[len(r.shells)-1]()
 	case working(r.state) && !r.busy:
 		return r.submit(drive.Cancel{By: "user"})
 	case !r.chat.tr.following():
@@ -277,8 +320,8 @@ func (r *Root) nextMode() tea.Cmd {
 	if next != "full" || r.chat.fullOnce {
 		return r.submit(drive.SetMode{Mode: next})
 	}
-	r.open(NewConfirm("Full permission", "In this mode commands and edits run without asking, outside the workspace apart. Go on?",
-		Choice{Label: "No, ask mode", Key: "n", Msg: modeMsg{"ask"}}, Choice{Label: "Yes, for this session", Key: "y", Msg: modeMsg{next}}))
+	r.open(NewConfirm("Full permission", "In full mode commands and edits run without asking. Only files outside the workspace still ask. Switch it on?",
+		Choice{Label: "No, stay in " + mode + " mode", Key: "n"}, Choice{Label: "Yes, for this session", Key: "y", Msg: modeMsg{next}}))
 	return nil
 }
 

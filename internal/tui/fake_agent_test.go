@@ -156,8 +156,13 @@ func (a *fakeAgent) Body(_ context.Context, q session.Seq, b int) ([]byte, error
 	return p.Bytes, err
 }
 
-func (a *fakeAgent) Shell(_ context.Context, command string) error {
+// Shell does not end by itself where the command says so.
+func (a *fakeAgent) Shell(ctx context.Context, command string) error {
 	a.asks("shell %s", command)
+	if command == "hang" {
+		<-ctx.Done()
+		a.asks("shell %s ended", command)
+	}
 	return nil
 }
 
@@ -364,6 +369,13 @@ func (s *stage) frameNow() tea.View {
 
 // now tells what was recorded, and lets it arrive.
 func (s *stage) now() { s.a.tell(); s.settle() }
+
+// asked lets a question arrive, and the moment pass in which letters are taken
+// for those of a message.
+func (s *stage) asked() {
+	s.now()
+	s.later(typingPause)
+}
 
 // later lets time pass, a little at a time, with what comes in it.
 func (s *stage) later(d time.Duration) {

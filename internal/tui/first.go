@@ -70,6 +70,10 @@ func (r *Root) toPicker(m PickRowsMsg) tea.Cmd {
 }
 
 func (r *Root) takeOffer(m offerMsg) tea.Cmd {
+	if m.ID == "" {
+		r.say("info", "Set it outside: agent config set providers.NAME.base_url ADDRESS (docs/setup.md says more), then start again.")
+		return nil
+	}
 	if m.NeedsKey && m.secret == "" {
 		r.open(newAsk("Key for "+m.ID, "It is kept in a private file of yours, never in a session. $NAME and !command can be set with `agent config` instead.", true,
 			func(s string) tea.Msg { return offerMsg{m.Offer, s} }))

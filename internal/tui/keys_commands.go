@@ -125,7 +125,7 @@ func commands() []Command {
 		{Name: "toasts", Says: "the notices so far"},
 		{Name: "export", Args: "[file]", Says: "write the conversation to a file", Later: true},
 		{Name: "copy", Args: "[n]", Says: "copy the last answer, or code block n of it"},
-		{Name: "rename", Args: "<title>", Says: "give this session a title", Later: true},
+		{Name: "rename", Args: "<title>", Says: "give this session a title"},
 		{Name: "init", Says: "write a first AGENTS.md", Later: true},
 		{Name: "mcp", Says: "servers of tools", Later: true},
 		{Name: "permissions", Says: "what is allowed without asking", Later: true},

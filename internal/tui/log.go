@@ -50,7 +50,7 @@ func (r *Root) log(msg tea.Msg) (tea.Cmd, bool) {
 		return nil, true
 	case questionMsg:
 		if m.epoch == r.epoch {
-			r.chat.ask(m)
+			r.chat.ask(m, r.now)
 		}
 		return nil, true
 	}
@@ -60,10 +60,14 @@ func (r *Root) log(msg tea.Msg) (tea.Cmd, bool) {
 // begin does what the program was started for.
 func (r *Root) begin() tea.Cmd {
 	var cmds []tea.Cmd
-	if r.first != "" {
+	switch {
+	case r.first != "" && r.id.Setup: // nobody could answer yet
+		r.chat.comp.SetText(r.first)
+		r.first = ""
+	case r.first != "":
 		cmds = append(cmds, r.submit(drive.Say{Text: []byte(r.first)}))
 		r.first = ""
-	} else if r.goOn {
+	case r.goOn:
 		cmds = append(cmds, r.submit(drive.Resume{}))
 	}
 	r.goOn = false

@@ -45,9 +45,10 @@ type Root struct {
 	typed    bool      // since the last one
 	more     bool      // input was waiting behind the key that is handled
 	twice    Twice
-	ours     bool   // this process works on the branch
-	first    string // a prompt to send as soon as the session is there
-	goOn     bool   // go on with the paused turn at once
+	ours     bool                 // this process works on the branch
+	first    string               // a prompt to send as soon as the session is there
+	goOn     bool                 // go on with the paused turn at once
+	shells   []context.CancelFunc // of the user's own commands that run, nil for one that has ended
 }
 
 // Options say how the interface starts.

@@ -14,6 +14,7 @@ import (
 const (
 	foldOutput = 4
 	foldShell  = 12
+	foldUser   = 16
 	foldDiff   = 12
 	openDiff   = 400
 	codeBudget = 1 << 10 // bytes of code that get their colours in one frame
@@ -55,7 +56,7 @@ func (r *row) lines(w int, t *transcript) []string {
 	l, open := t.look, r.open || t.all
 	switch r.kind {
 	case rowUser:
-		return r.drawUser(w, l)
+		return r.drawUser(w, l, open)
 	case rowReasoning:
 		return r.drawReasoning(w, l, open)
 	case rowCall:
@@ -99,7 +100,7 @@ func (s source) pending() string {
 	return "…"
 }
 
-func (r *row) drawUser(w int, l look) []string {
+func (r *row) drawUser(w int, l look, open bool) []string {
 	if r.src.broken != "" {
 		return []string{trouble(r.src, w, l)}
 	}
@@ -107,9 +108,17 @@ func (r *row) drawUser(w int, l look) []string {
 	if r.src.missing {
 		text = r.src.pending()
 	}
+	n := strings.Count(text, "\n") + 1
+	long := n > foldUser && !open
+	if long {
+		text = firstLines(text, foldUser-1)
+	}
 	lines := plain.Wrap(plain.Clean(text), w-2)
 	for i := range lines {
 		lines[i] = l.ink(inkUser, "▌ ") + lines[i]
+	}
+	if long {
+		lines = append(lines, moreLines(n-foldUser+1, "more line", w, l))
 	}
 	for _, m := range r.media {
 		lines = append(lines, l.ink(inkDim, plain.Truncate("  + "+m, w)))
@@ -227,6 +236,12 @@ func (r *row) drawLive(w int, l look, open bool, now time.Time) []string {
 		return one(inkDim, fmt.Sprintf("○ %s … %s", words.OneLine(p.Name), words.Bytes(int64(len(p.Text)))))
 	case "retry":
 		return wrapInk(words.Waiting(p.Why, max(p.Until.Sub(now), 0)), "", w, l, inkWarn)
+	case "shell":
+		head := "! " + words.OneLine(p.Name)
+		if d := now.Sub(p.Began); d >= time.Second {
+			head += " · " + seconds(d)
+		}
+		return append(one(inkAccent, head), foldTail(tailText(p.Text, 8000), w, l, open, foldShell)...)
 	case "waiting":
 		if d := now.Sub(p.Began); d >= time.Second {
 			return one(inkDim, "⋯ waiting for the model, "+seconds(d))

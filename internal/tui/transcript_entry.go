@@ -330,7 +330,7 @@ func noted(e session.Entry) *row {
 	case session.PermissionChanged:
 		switch ev.Op {
 		case "mode":
-			r.head = "Permission mode: " + ev.Mode + "."
+			r.hidden = true // the status line says it
 		case "granted":
 			r.head = "Allowed from now on: " + ev.Rule
 		case "revoked":

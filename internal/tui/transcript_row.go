@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"time"
 
 	"varve/internal/harness/drive"
@@ -180,6 +181,8 @@ func (r *row) folds() bool {
 	switch r.kind {
 	case rowCall, rowReasoning, rowShell:
 		return true
+	case rowUser:
+		return strings.Count(r.src.text, "\n") >= foldUser
 	case rowLive:
 		return r.pulse.Kind == "reasoning"
 	}
@@ -195,7 +198,7 @@ func (r *row) counts() bool {
 	case rowCall:
 		return r.state == callRunning && r.pulse.Kind == "tool"
 	case rowLive:
-		return r.pulse.Kind == "retry" || r.pulse.Kind == "waiting"
+		return r.pulse.Kind == "retry" || r.pulse.Kind == "waiting" || r.pulse.Kind == "shell"
 	}
 	return false
 }
@@ -205,7 +208,7 @@ func (r *row) time(now time.Time) time.Duration {
 	switch {
 	case r.pulse.Kind == "retry":
 		return r.pulse.Until.Sub(now)
-	case r.pulse.Kind == "waiting":
+	case r.pulse.Kind == "waiting", r.pulse.Kind == "shell":
 		return now.Sub(r.pulse.Began)
 	}
 	return now.Sub(r.began)

@@ -11,21 +11,26 @@ import (
 func idOf(head session.Seq, n int) string { return fmt.Sprintf("%d.%d", head, n) }
 
 // wantCalls judges a call when nothing before it can change what it would do:
-// a diff is shown against the file as it will be found.
+// a diff is shown against the file as it will be found. Calls that only read
+// change nothing, and are judged side by side.
 func wantCalls(t session.Turn) []Job {
 	var jobs []Job
+	alone := true // nothing before it is still open
 	for _, c := range t.Calls {
 		switch {
 		case c.Done:
 			continue
+		case !c.Judged && !c.Beside && !alone:
+			return jobs
 		case !c.Judged:
-			return append(jobs, Job{ID: id(Judge, c.ID), Kind: Judge, Turn: t.ID, Call: c.ID})
+			jobs = append(jobs, Job{ID: id(Judge, c.ID), Kind: Judge, Turn: t.ID, Call: c.ID})
 		case c.Started:
 			jobs = append(jobs, Job{ID: toolID(c.ID), Kind: Tool, Turn: t.ID, Call: c.ID})
 		}
 		if !c.Beside {
 			return jobs
 		}
+		alone = false
 	}
 	return jobs
 }

@@ -26,6 +26,9 @@ func begin(s session.State, env Env) []session.Fact {
 		out = append(out, facts(session.RunEnded{Run: s.Branch.Run, How: "lost"})...)
 	}
 	out = append(out, slices.Clone(env.Opening)...)
+	for _, j := range s.Session.Running { // of a run that is over: its processes may be anything by now
+		out = append(out, facts(session.JobEnded{Job: j, Why: "lost"})...)
+	}
 	if t := s.Branch.Turn; t != nil {
 		if t.Open.Seq != 0 {
 			out = append(out, facts(session.ReplyRejected{Request: t.Open.Seq, Class: "lost"})...)

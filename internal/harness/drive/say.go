@@ -84,7 +84,7 @@ func take(s session.State, env Env) []session.Fact {
 		if q.Held {
 			continue
 		}
-		if s.Branch.Last.Status != "completed" && q.ID < s.Branch.Last.At {
+		if s.Branch.Last.Status != "completed" && q.ID < s.Branch.Last.Since {
 			hold = append(hold, q.ID)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"varve/internal/harness/drive"
+	"varve/internal/harness/tools"
 	"varve/internal/session"
 )
 
@@ -191,6 +192,10 @@ func (w *world) result(t *testing.T, d *datadriven.TestData, j drive.Job) (r dri
 		r.Fault = &drive.Fault{Where: string(j.Kind), Kind: "panic", Text: []byte("boom")}
 		return r
 	}
+	var name string
+	if d.MaybeScanArgs(t, "bg", &name); name != "" { // the call started a job
+		r.Facts = []session.Fact{{Event: session.JobStarted{Call: j.Call, Job: name}}}
+	}
 	switch j.Kind {
 	case drive.Discover:
 		r.Facts = []session.Fact{{Event: session.AssemblyReported{Fingerprint: "f"}}}
@@ -242,7 +247,7 @@ func (w *world) reply(t *testing.T, d *datadriven.TestData) *drive.Reply {
 				if rep.Class == "natural" {
 					rep.Class = "tool"
 				}
-				rep.Parts = append(rep.Parts, session.ReplyPart{Kind: "tool_call", B: len(rep.Body), Call: &session.CallName{ID: "c", Name: name}})
+				rep.Parts = append(rep.Parts, session.ReplyPart{Kind: "tool_call", B: len(rep.Body), Call: &session.CallName{ID: "c", Name: name, Beside: tools.ReadOnly(name)}})
 				rep.Body = append(rep.Body, session.Part{Bytes: []byte("{}")})
 			}
 		case "partial":

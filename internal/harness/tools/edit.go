@@ -165,14 +165,17 @@ func (ch change) apply(raw string) (out, words string, err error) {
 		return "", "", fmt.Errorf("old_string is not in the file exactly, and %d places match but for whitespace, at lines %s; copy the text exactly, with more context",
 			len(near), v.lines(starts))
 	}
-	s := near[0]
-	s.to = reindent(v.text, s, from, to)
+	s, ok := refit(v.text, near[0], from, to)
+	if !ok {
+		return "", "", fmt.Errorf("old_string is not in the file exactly; line %d differs from it in whitespace, and the indentation of new_string can't be told from that: copy the text exactly, without line numbers",
+			v.line(near[0].from))
+	}
 	if s.to == v.text[s.from:s.end] {
 		return "", "", errNoChange
 	}
 	first, last := v.line(s.from), v.line(s.end)
-	words = fmt.Sprintf("1 replacement at line %d. old_string matched only but for whitespace: the text of lines %d-%d was replaced, indentation adapted; check it",
-		first, first, last)
+	words = fmt.Sprintf("1 replacement at line %d. old_string matched only but for whitespace (lines %d-%d); new_string was given the file's indentation and reads now:\n%s",
+		first, first, last, excerpt(s))
 	return v.splice(raw, []span{s}), words, nil
 }
 
@@ -280,25 +283,43 @@ func isSpace(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'
 }
 
-// reindent fits new text into a loose span: outer whitespace belongs to the file, and lines take the file's
-// indentation where the model's differs from it by a fixed beginning.
-func reindent(text string, s span, from, to string) string {
-	lineStart := strings.LastIndexByte(text[:s.from], '\n') + 1
-	has := text[lineStart:s.from]
-	body := strings.TrimLeft(from, " \t\n")
-	wrote := from[:len(from)-len(body)]
-	wrote = wrote[strings.LastIndexByte(wrote, '\n')+1:]
-	to = strings.TrimRight(strings.TrimLeft(to, "\n"), " \t\n")
-	if strings.TrimLeft(has, " \t") != "" {
-		return strings.TrimLeft(to, " \t") // the span begins inside a line
+// refit makes a loose span the place of new text, in the file's indentation. A
+// span inside a line takes its place as it is, if both are of one line; else
+// it is whole lines, which have to correspond to the model's one by one. It is
+// not ok where the indentation of a new line can't be known.
+func refit(text string, s span, from, to string) (span, bool) {
+	start := strings.LastIndexByte(text[:s.from], '\n') + 1
+	end := len(text)
+	if i := strings.IndexByte(text[s.end:], '\n'); i >= 0 {
+		end = s.end + i
 	}
-	lines := strings.Split(to, "\n")
-	for i, l := range lines {
-		if rest, ok := strings.CutPrefix(l, wrote); ok && l != "" {
-			lines[i] = has + rest
+	from, to = strings.Trim(from, "\n"), strings.Trim(to, "\n")
+	if strings.TrimSpace(text[start:s.from]) != "" || strings.TrimSpace(text[s.end:end]) != "" {
+		if strings.Contains(from, "\n") || strings.Contains(to, "\n") || strings.Contains(text[s.from:s.end], "\n") {
+			return s, false
 		}
+		s.to = strings.TrimSpace(to)
+		return s, true
 	}
-	return strings.TrimPrefix(strings.Join(lines, "\n"), has)
+	m, ok := learn(strings.Split(text[start:s.end], "\n"), strings.Split(strings.TrimRight(from, " \t\n"), "\n"))
+	if !ok {
+		return s, false
+	}
+	lines, ok := m.fit(strings.Split(strings.TrimRight(to, " \t\n"), "\n"))
+	if !ok {
+		return s, false
+	}
+	s.from, s.to = start, strings.Join(lines, "\n")
+	return s, true
+}
+
+// excerpt is what now stands in place of a span, at most twelve lines of it.
+func excerpt(s span) string {
+	lines := strings.Split(s.to, "\n")
+	if len(lines) > 12 {
+		lines = append(lines[:11:11], fmt.Sprintf("… %d more lines", len(lines)-11))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // missing says that a file is not there, and what is near.

@@ -120,6 +120,12 @@ func Specs() []Spec {
 	return out
 }
 
+// ReadOnly reports whether a tool only reads, so that calls of it may run beside others (TOOL-6).
+func ReadOnly(name string) bool {
+	t := toolNamed(name)
+	return t != nil && t.readOnly
+}
+
 func toolNamed(name string) *tool {
 	for i := range table() {
 		if t := &table()[i]; t.name == name {

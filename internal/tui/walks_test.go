@@ -1,0 +1,89 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"varve/internal/harness/drive"
+	"varve/internal/session"
+)
+
+// What walks of the program found (docs/walks.md).
+
+// A prompt of the command line waits for a model to answer it.
+func TestPromptWaitsForAModel(t *testing.T) { // CLI-3
+	onStage(t, 80, 24, Options{Prompt: "fix the tests", Colors: colorprofile.NoTTY}, func(s *stage) {
+		s.a.ident.Setup, s.a.ident.Model = true, session.Model{}
+		s.a.offers = []Offer{{ID: "demo", Title: "See it work"}, {Title: "Another address"}}
+	}, func(s *stage) {
+		s.now()
+		s.sees("See it work")
+		s.wantCommands("")
+		s.press("<esc>")
+		s.wantDraft("fix the tests")
+		s.sees("No model is chosen yet")
+		s.press("<enter>")
+		s.sees("See it work")
+		s.wantCommands("")
+		s.press("another<enter>") // says how, and takes nothing
+		s.sees("agent config set providers.NAME.base_url")
+		if slices.ContainsFunc(s.a.did, func(x string) bool { return strings.HasPrefix(x, "take") }) {
+			t.Errorf("an offer was taken: %q", s.a.did)
+		}
+		s.press("<ctrl+c><enter>")
+		s.sees("See it work")
+	})
+}
+
+func TestShellIsSeenAndEnds(t *testing.T) { // TUI-4, TUI-5
+	scene(t, func(s *stage) {
+		s.press("!hang<enter>")
+		s.a.mu.Lock()
+		s.a.pulses = []drive.Pulse{{Job: "shell:hang", Kind: "shell", Name: "hang", Began: time.Now(), Text: []byte("one\ntwo\n")}}
+		s.a.mu.Unlock()
+		s.now()
+		s.later(3 * time.Second)
+		s.sees("! hang · 3 s", "two")
+		s.works("hello") // Esc ends the command first, then the turn
+		s.now()
+		s.press("<esc>")
+		s.wantCommands("")
+		if !slices.Contains(s.a.did, "shell hang ended") {
+			t.Error("Esc did not end the command")
+		}
+		s.later(2 * time.Second)
+		s.press("<esc>")
+		s.wantCommands("drive.Cancel{By:user}")
+	})
+}
+
+// Another session is not the one that another window works on.
+func TestNewSessionIsNotBusy(t *testing.T) { // SES-08
+	scene(t, func(s *stage) {
+		s.works("hello")
+		s.a.busy = true
+		s.now()
+		s.sees("Another window works on this session")
+		s.a.other = newFakeAgent(t)
+		s.press("/new<enter>")
+		s.handle(switchedMsg{id: s.a.other.ident})
+		if s.busy || s.ours {
+			t.Errorf("busy %v, ours %v: nothing is known yet of the new session", s.busy, s.ours)
+		}
+	})
+}
+
+func TestLongMessageFolds(t *testing.T) { // TUI-2
+	scene(t, func(s *stage) {
+		s.works("first\n" + strings.Repeat("middle\n", 40) + "last")
+		s.now()
+		s.sees("first", "27 more lines (Ctrl+O)")
+		s.lacks("last")
+		s.press("<ctrl+o>")
+		s.sees("last")
+	})
+}
