@@ -167,13 +167,13 @@ func (a *approval) view(w, h, most int, l look, more int) []string {
 	} else {
 		choices := "y yes, once · n no · d no, and say why"
 		if a.rule != "" {
-			choices += " · s for this session · a always"
+			choices += " · s until you quit · a always"
 		}
 		keys = plain.Wrap(choices+" · Esc stops the turn", w)
 		switch {
 		case a.rule == "":
 		case a.half == "s":
-			keys = append(keys, plain.Wrap("s again allows for this session: "+plain.Visible(a.rule), w)...)
+			keys = append(keys, plain.Wrap("s again allows until you quit: "+plain.Visible(a.rule), w)...)
 		case a.half == "a":
 			keys = append(keys, plain.Wrap("a again allows from now on: "+plain.Visible(a.rule), w)...)
 		default:

@@ -280,7 +280,7 @@ func TestHugeOutputIsHeadTailAndCounts(t *testing.T) { // case TOL-10, TOOL-2
 	if r.Full == nil || r.Full.Size != maxFull || r.Full.Discarded != 50<<20+int64(len("first\nlast\n"))-maxFull {
 		t.Errorf("full %+v", r.Full)
 	}
-	k.says(r, `read file_path "item:c1" has the rest`, "that were discarded")
+	k.says(r, `read file_path "item:c1" has the whole output`, "that were discarded")
 	k.ok(k.do("read", m{"file_path": "item:c1", "offset": 1500, "limit": 2}), "1500\ty\n1501\ty\n[lines 1500-1501 of ")
 	k.ok(k.do("read", m{"file_path": "item:c1", "offset": -1}), "\tlast\n")
 }
@@ -289,7 +289,7 @@ func TestLeftOutIsExact(t *testing.T) { // TOOL-2
 	k := newBench(t)
 	r := k.do("bash", m{"command": "seq 1 27000"})
 	text := string(r.Text)
-	cut := regexp.MustCompile(`\[([\d,]+) lines, ([\d,]+) bytes left out; read file_path "item:c1" has the rest\]\n`).FindStringSubmatchIndex(text)
+	cut := regexp.MustCompile(`\[([\d,]+) lines, ([\d,]+) bytes left out; read file_path "item:c1" has the whole output\]\n`).FindStringSubmatchIndex(text)
 	if cut == nil {
 		t.Fatalf("no mark:\n%s", text)
 	}

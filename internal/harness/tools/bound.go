@@ -93,7 +93,7 @@ func (p *prep) rest(l LeftOut) string {
 	if p.Blobs == nil {
 		return words
 	}
-	return words + fmt.Sprintf("; read file_path \"item:%s\" has the rest", p.call.ID)
+	return words + fmt.Sprintf("; read file_path \"item:%s\" has the whole output", p.call.ID)
 }
 
 // headOnly bounds a finished text for files and searches, and keeps the whole of it when something was left out.

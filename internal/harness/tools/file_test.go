@@ -192,6 +192,20 @@ func TestEdit(t *testing.T) { // TOOL-3, TOOL table, case TOL-05, case TOL-07, c
 		{name: "loose, trailing spaces", file: "func a() {  \n\treturn 1\n}\n", from: "func a() {\n\treturn 1\n}", to: "func b() {\n\treturn 2\n}", want: "func b() {\n\treturn 2\n}\n"},
 		{name: "loose, CRLF", file: "\tfoo(a,  b)\r\n\tbar()\r\nend\r\n", from: "foo(a, b)\nbar()", to: "foo(a)\nbar(b)", want: "\tfoo(a)\r\n\tbar(b)\r\nend\r\n"},
 		{name: "loose, inside a line", file: "x = call(1,   2) // why\n", from: "call(1, 2)", to: "call(3)", want: "x = call(3) // why\n"},
+		{
+			name: "loose, other steps", file: "def f(x):\n    if x:\n        for y in x:\n            go(y)\n",
+			from: "  if x:\n    for y in x:\n      go(y)", to: "  if x:\n    for y in x:\n      if y:\n        go(y)\n  return x",
+			want: "def f(x):\n    if x:\n        for y in x:\n            if y:\n                go(y)\n    return x\n",
+		},
+		{
+			name: "loose, spaces for tabs", file: "func f() {\n\tif x {\n\t\tgo(y)\n\t}\n}\n",
+			from: "    if x {\n        go(y)\n    }", to: "    if x {\n        if y {\n            go(y)\n        }\n    }",
+			want: "func f() {\n\tif x {\n\t\tif y {\n\t\t\tgo(y)\n\t\t}\n\t}\n}\n",
+		},
+		{
+			name: "loose, an indentation that can't be known", file: "\tdo(a,  b)\n", from: "  do(a, b)\n", to: "  do(b)\n     deep()\n",
+			err: true, says: "indent",
+		},
 		{name: "loose twice", file: "go  on now\ngo   on now\n", from: "go on now", to: "x", err: true, says: "2 places match but for whitespace, at lines 1, 2"},
 		{name: "loose word", file: "maximum\n", from: " max ", to: " y ", err: true, says: "not in the file"},
 		{name: "loose inside a word", file: "prefix_do  it\n", from: " do it", to: " x", err: true, says: "not in the file"},

@@ -148,7 +148,7 @@ func TestGrepTextIsBounded(t *testing.T) { // TOOL-2
 	for i := range 10 {
 		k.put(fmt.Sprintf("f%d", i), strings.Repeat(strings.Repeat("x", 490)+"\n", 50))
 	}
-	r := k.ok(k.do("grep", m{"pattern": "x", "limit": 500}), "lines, ", `left out; read file_path "item:c1" has the rest`)
+	r := k.ok(k.do("grep", m{"pattern": "x", "limit": 500}), "lines, ", `left out; read file_path "item:c1" has the whole output`)
 	full, err := k.blobs.Get(r.Full.SHA256)
 	if err != nil || strings.Count(string(full), "xxx\n") != 500 {
 		t.Errorf("%v: the kept text has %d lines", err, strings.Count(string(full), "xxx\n"))

@@ -67,11 +67,11 @@ var table = sync.OnceValue(func() []tool {
 		{"multiedit", "Several edits of one file, in order, each on the result of the one before; all or none.", false, []arg{
 			file, {name: "edits", kind: objects, required: true, fields: edit},
 		}, prepareMultiedit},
-		{"bash", "Run a shell command in the workspace. No terminal, no input; stdout and stderr come together, head and tail when long. " +
+		{"bash", "Run a shell command in the workspace; cd does not carry over to the next. No terminal, no input; stdout and stderr come together, head and tail when long. " +
 			"After 60 s it goes on as a background job. Prefer read, edit, grep, glob and ls for files.", false, []arg{
 			{name: "command", required: true},
 			{"description", str, optional, "what it does, in a few words", nil, nil},
-			{"timeout_ms", integer, optional, "default 120000, max 600000", nil, nil},
+			{"timeout_ms", integer, optional, "then it is ended; default 120000, max 600000", nil, nil},
 			{"background", boolean, optional, "return at once with a job id, e.g. for servers", nil, nil},
 			{"workdir", str, optional, "", nil, nil},
 		}, prepareBash},
