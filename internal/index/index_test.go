@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -143,5 +144,28 @@ func TestFind(t *testing.T) {
 		if got != c.path || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("find %q: %q, %v", c.id, got, err)
 		}
+	}
+}
+
+// Listing reads the ends of a file, however large it is.
+func TestListIsBounded(t *testing.T) { // case SES-05
+	dir := t.TempDir()
+	events := []any{created, "", said, "a long turn"}
+	for range 1200 {
+		events = append(events, result, strings.Repeat("output ", 8000))
+	}
+	path := write(t, dir, "large", append(events, session.UserSaid{Via: "prompt", Text: &session.Text{}}, "go on", done, "")...)
+	if st, err := os.Stat(path); err != nil || st.Size() < 60<<20 {
+		t.Fatal(st.Size(), err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	info, ok := Look(path)
+	runtime.ReadMemStats(&after)
+	if !ok || info.Open || info.Title != "a long turn" {
+		t.Errorf("%v %+v", ok, info)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 2<<20 {
+		t.Errorf("listing allocated %d bytes for a session of %d", n, info.Size)
 	}
 }
