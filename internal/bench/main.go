@@ -20,14 +20,13 @@ import (
 
 // A row is one figure.
 type row struct {
-	id, what    string
-	value       float64
-	unit        string
-	limit       float64
-	from        string // where the limit comes from
-	notInRun    bool   // the limit was not measured in this run
-	atLeast     bool   // the value must reach the limit, not stay under it
-	explanation string
+	id, what string
+	value    float64
+	unit     string
+	limit    float64
+	from     string // where the limit comes from
+	notInRun bool   // the limit was not measured in this run
+	atLeast  bool   // the value must reach the limit, not stay under it
 }
 
 func (r row) ok() bool {
@@ -45,8 +44,14 @@ type measure struct {
 
 var measures = []measure{
 	// Those that read peak memory come first: a child begins with its parent's.
-	{"PERF-1", startUp}, {"PERF-2", oneLine}, {"PERF-4", toolLoop}, {"PERF-13", binary}, {"PERF-10", appendSync},
-	{"PERF-7", prompt}, {"PERF-5", stream}, {"PERF-3", openLarge},
+	{"PERF-1", startUp},
+	{"PERF-2", oneLine},
+	{"PERF-4", toolLoop},
+	{"PERF-13", binary},
+	{"PERF-10", appendSync},
+	{"PERF-7", prompt},
+	{"PERF-5", stream},
+	{"PERF-3", openLarge},
 }
 
 // A bench is one run of this program.

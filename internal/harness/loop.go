@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
 	"runtime/debug"
-
 	"sync"
 	"time"
 

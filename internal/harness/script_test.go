@@ -118,12 +118,6 @@ func calls(s ...string) answer {
 	}
 }
 
-func fail(kind providers.ErrorKind, retry bool) answer {
-	return func(context.Context, string, providers.Sink) providers.Reply {
-		return providers.Reply{Class: providers.Failed, Err: &providers.Error{Kind: kind, Retry: retry, Message: string(kind)}}
-	}
-}
-
 // hang waits until it is stopped, then hands over what came so far.
 func hang(partial string) answer {
 	return func(ctx context.Context, _ string, sink providers.Sink) providers.Reply {

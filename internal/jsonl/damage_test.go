@@ -59,10 +59,16 @@ func TestDamage(t *testing.T) { // LOG-4, LOG-7, case SES-01
 			l[0] = append(l[0][:50:50], '\n')
 			return l
 		}, []found{{Torn, 1}}, func(l [][]byte) int64 { return 0 }, without(1)},
-		{"a line left out", func(l [][]byte) [][]byte { return append(l[:4:4], l[5:]...) },
-			[]found{{Gap, 5}}, func(l [][]byte) int64 { return at(l, 4) }, without(5)},
-		{"a line twice", func(l [][]byte) [][]byte { return append(l[:5:5], l[4:]...) },
-			[]found{{Foreign, 6}}, func(l [][]byte) int64 { return at(l, 5) }, all},
+		{
+			"a line left out", func(l [][]byte) [][]byte { return append(l[:4:4], l[5:]...) },
+			[]found{{Gap, 5}},
+			func(l [][]byte) int64 { return at(l, 4) }, without(5),
+		},
+		{
+			"a line twice", func(l [][]byte) [][]byte { return append(l[:5:5], l[4:]...) },
+			[]found{{Foreign, 6}},
+			func(l [][]byte) int64 { return at(l, 5) }, all,
+		},
 		{"a line put in", func(l [][]byte) [][]byte {
 			return append(l[:5:5], append([][]byte{[]byte("{\"hello\":1}\n")}, l[5:]...)...)
 		}, []found{{Foreign, 6}}, func(l [][]byte) int64 { return at(l, 5) }, all},

@@ -87,8 +87,10 @@ func TestMain(m *testing.M) {
 }
 
 func TestRulesReadBack(t *testing.T) { // PERM-2
-	for _, text := range []string{"bash", "bash(go test *)", "edit(docs/**)", "read(**/.env)", "bash(find . -name '*.go')", "web_fetch(*.example.com)",
-		"mcp_github_*", "mcp_github_*(x)", "read(a (b))", "*", `edit(a\*b)`} {
+	for _, text := range []string{
+		"bash", "bash(go test *)", "edit(docs/**)", "read(**/.env)", "bash(find . -name '*.go')", "web_fetch(*.example.com)",
+		"mcp_github_*", "mcp_github_*(x)", "read(a (b))", "*", `edit(a\*b)`,
+	} {
 		r, err := ParseRule(text)
 		if err != nil || r.String() != text {
 			t.Errorf("%s: %s, %v", text, r, err)
@@ -126,15 +128,49 @@ func TestPathGlobs(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"docs/**", "docs/a", true}, {"docs/**", "docs/a/b.md", true}, {"docs/**", "docs", true}, {"docs/**", "docsx/a", false}, {"docs/**", "x/docs/a", false},
-		{"**/.env", ".env", true}, {"**/.env", "a/.env", true}, {"**/.env", "a/b/.env", true}, {"**/.env", "a/x.env", false}, {"**/.env", ".env/x", false},
-		{"**", "a/b/c", true}, {"**", "a", true}, {"*", "a", true}, {"*", "a/b", false}, {"*.go", "a.go", true}, {"*.go", "a/b.go", false},
-		{"**/*.go", "a/b.go", true}, {"**/*.go", "b.go", true}, {"a/**/b", "a/b", true}, {"a/**/b", "a/x/y/b", true}, {"a/**/b", "a/x/y/c", false},
-		{"a/**/**/b", "a/b", true}, {"?", "a", true}, {"?", "ä", true}, {"?", "ab", false}, {"?", "", false}, {"a?c", "a/c", false},
-		{`a\*b`, "a*b", true}, {`a\*b`, "axb", false}, {`a\?`, "a?", true}, {`a\?`, "ab", false}, {`a\\b`, `a\b`, true},
-		{"a**b", "axxb", true}, {"a**b", "a/b", false}, {"[a]", "[a]", true}, {"[a]", "a", false}, {"{a,b}", "a", false},
-		{"/etc/**", "/etc/passwd", true}, {"/etc/**", "etc/passwd", false}, {"*a*b*c*", "xaxbxcx", true}, {"*a*b*c*", "xaxcxbx", false},
-		{"", "", true}, {"a", "", false},
+		{"docs/**", "docs/a", true},
+		{"docs/**", "docs/a/b.md", true},
+		{"docs/**", "docs", true},
+		{"docs/**", "docsx/a", false},
+		{"docs/**", "x/docs/a", false},
+		{"**/.env", ".env", true},
+		{"**/.env", "a/.env", true},
+		{"**/.env", "a/b/.env", true},
+		{"**/.env", "a/x.env", false},
+		{"**/.env", ".env/x", false},
+		{"**", "a/b/c", true},
+		{"**", "a", true},
+		{"*", "a", true},
+		{"*", "a/b", false},
+		{"*.go", "a.go", true},
+		{"*.go", "a/b.go", false},
+		{"**/*.go", "a/b.go", true},
+		{"**/*.go", "b.go", true},
+		{"a/**/b", "a/b", true},
+		{"a/**/b", "a/x/y/b", true},
+		{"a/**/b", "a/x/y/c", false},
+		{"a/**/**/b", "a/b", true},
+		{"?", "a", true},
+		{"?", "ä", true},
+		{"?", "ab", false},
+		{"?", "", false},
+		{"a?c", "a/c", false},
+		{`a\*b`, "a*b", true},
+		{`a\*b`, "axb", false},
+		{`a\?`, "a?", true},
+		{`a\?`, "ab", false},
+		{`a\\b`, `a\b`, true},
+		{"a**b", "axxb", true},
+		{"a**b", "a/b", false},
+		{"[a]", "[a]", true},
+		{"[a]", "a", false},
+		{"{a,b}", "a", false},
+		{"/etc/**", "/etc/passwd", true},
+		{"/etc/**", "etc/passwd", false},
+		{"*a*b*c*", "xaxbxcx", true},
+		{"*a*b*c*", "xaxcxbx", false},
+		{"", "", true},
+		{"a", "", false},
 	} {
 		if got := matchPath(row.pattern, row.name); got != row.want {
 			t.Errorf("%q on %q: %v", row.pattern, row.name, got)
@@ -211,9 +247,11 @@ func TestAlwaysAllowIsNarrow(t *testing.T) { // PERM-2, case SEC-13
 			}
 		}
 	}
-	for _, command := range []string{"bash -c 'x'", "sh x.sh", "bash", "python a.py", "python3 -c x", "python3.12 a.py", "/usr/bin/python3 a.py", "node x.js", "perl -e x",
+	for _, command := range []string{
+		"bash -c 'x'", "sh x.sh", "bash", "python a.py", "python3 -c x", "python3.12 a.py", "/usr/bin/python3 a.py", "node x.js", "perl -e x",
 		"awk x", "npx x", "sudo ls", "env ls", "ls | wc", "ls > x", "ls *.go", "cat {a,b}", "ls ~", "A=1 ls", "git -c a=b log", "find . -delete", "find . -exec rm x", "echo $X",
-		"ls; ls", "", "docker run x", "eval ls", "sqlite3 x y"} {
+		"ls; ls", "", "docker run x", "eval ls", "sqlite3 x y",
+	} {
 		if r, ok := Narrow(bash(command)); ok {
 			t.Errorf("%q would keep %s", command, r)
 		}

@@ -133,8 +133,10 @@ func TestDelays(t *testing.T) {
 
 // SEC: no message holds a key, and each is one short line.
 func TestMessages(t *testing.T) {
-	e := providers.Classify(providers.Refused{Status: 400, Header: http.Header{}, Secrets: []string{"my-secret-1", "s3cr3t-header"},
-		Body: []byte(`{"error":{"message":"bad my-secret-1 and s3cr3t-header, Bearer abcdef123456, https://h/?key=qwertz&x=1, AIzaSyA123456789012345678901234567890\nnext\u001b[31m"}}`)})
+	e := providers.Classify(providers.Refused{
+		Status: 400, Header: http.Header{}, Secrets: []string{"my-secret-1", "s3cr3t-header"},
+		Body: []byte(`{"error":{"message":"bad my-secret-1 and s3cr3t-header, Bearer abcdef123456, https://h/?key=qwertz&x=1, AIzaSyA123456789012345678901234567890\nnext\u001b[31m"}}`),
+	})
 	if want := "bad [key] and [key], Bearer [key], https://h/?key=[key]&x=1, [key] next [31m"; e.Message != want {
 		t.Errorf("got %q, want %q", e.Message, want)
 	}

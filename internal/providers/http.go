@@ -207,8 +207,10 @@ func (to Endpoint) Refused(resp *http.Response, body []byte, event bool) *Error 
 		}
 		body = []byte(string(runes))
 	}
-	r := Refused{Status: resp.StatusCode, Header: resp.Header, Body: body, ContentType: resp.Header.Get("Content-Type"),
-		Host: host, Secrets: to.secrets(), Now: clockOr(to.Clock).Now()}
+	r := Refused{
+		Status: resp.StatusCode, Header: resp.Header, Body: body, ContentType: resp.Header.Get("Content-Type"),
+		Host: host, Secrets: to.secrets(), Now: clockOr(to.Clock).Now(),
+	}
 	if event {
 		r.Status, r.ContentType = 0, ""
 	}
@@ -349,8 +351,10 @@ func rootCause(err error) string {
 // defer providers.Guard(&reply).
 func Guard(reply *Reply) {
 	if p := recover(); p != nil {
-		*reply = Reply{Class: Failed, Partial: reply.Partial, Usage: reply.Usage,
-			Err: &Error{Kind: OurOwn, Message: Redact(OneLine(fmt.Sprintf("adapter: internal error: %v", p)))}}
+		*reply = Reply{
+			Class: Failed, Partial: reply.Partial, Usage: reply.Usage,
+			Err: &Error{Kind: OurOwn, Message: Redact(OneLine(fmt.Sprintf("adapter: internal error: %v", p)))},
+		}
 	}
 }
 

@@ -23,9 +23,11 @@ var refusals = sync.OnceValue(func() *regexp.Regexp {
 
 // droppable are the fields that a request can do without.
 func droppable() []string {
-	return []string{"parallel_tool_calls", "stream_options", "store", "reasoning_effort", "reasoning_format", "reasoning",
+	return []string{
+		"parallel_tool_calls", "stream_options", "store", "reasoning_effort", "reasoning_format", "reasoning",
 		"prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "thinking", "enable_thinking", "tool_stream",
-		"transforms", "temperature", "chat_template_kwargs", "include", "text", "service_tier"}
+		"transforms", "temperature", "chat_template_kwargs", "include", "text", "service_tier",
+	}
 }
 
 // Repairs reads from a refusal what to change, so that the same request can

@@ -78,8 +78,8 @@ type Size struct {
 // A Turn is an open turn. Its id is the seq of its first user item.
 type Turn struct {
 	ID          Seq
-	Run         string    // the run that works on it
-	Cancelled   string    // by whom, "" while it goes on
+	Run         string // the run that works on it
+	Cancelled   string // by whom, "" while it goes on
 	CancelledAt Seq
 	Assembled   bool      // instructions were looked for
 	Requests    int       // requests that were sent

@@ -119,8 +119,10 @@ func readFile(path string) ([]byte, error) {
 	}
 	if len(b) > maxBytes {
 		line, col := position(b, maxBytes)
-		return nil, &Fault{Path: path, Kind: TooLarge, Line: line, Col: col,
-			What: fmt.Sprintf("is larger than %d MiB here; move what is not a setting out of it", maxBytes>>20)}
+		return nil, &Fault{
+			Path: path, Kind: TooLarge, Line: line, Col: col,
+			What: fmt.Sprintf("is larger than %d MiB here; move what is not a setting out of it", maxBytes>>20),
+		}
 	}
 	if b == nil {
 		b = []byte{}

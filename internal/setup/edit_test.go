@@ -49,8 +49,10 @@ func TestAnEditTouchesOneValue(t *testing.T) {
 		new  string
 	}{
 		{"replace", func(d *Draft) error { return d.Set(Path{"model", "provider"}, "groq") }, `"provider": "openai"`, `"provider": "groq"`},
-		{"add to lines", func(d *Draft) error { return d.Set(Path{"model", "model"}, "x.y") },
-			"\"provider\": \"openai\"\n", "\"provider\": \"openai\",\n    \"model\": \"x.y\"\n"},
+		{
+			"add to lines", func(d *Draft) error { return d.Set(Path{"model", "model"}, "x.y") },
+			"\"provider\": \"openai\"\n", "\"provider\": \"openai\",\n    \"model\": \"x.y\"\n",
+		},
 		{"add to one line", func(d *Draft) error {
 			return d.Set(Path{"providers", "MyProxy", "models", "GLM-4.6", "context_window"}, 5)
 		}, `"GLM-4.6": {}`, "\"GLM-4.6\": {\n        \"context_window\": 5\n      }"},
@@ -60,8 +62,10 @@ func TestAnEditTouchesOneValue(t *testing.T) {
 		{"null is a value", func(d *Draft) error {
 			return d.Set(Path{"providers", "MyProxy", "models", "glm-4.6", "x"}, true)
 		}, `"x": null`, `"x": true`},
-		{"make the way", func(d *Draft) error { return d.Set(Path{"context", "compaction", "mode"}, "disabled") },
-			"\"openai\"\n  }\n", "\"openai\"\n  },\n  \"context\": {\n    \"compaction\": {\n      \"mode\": \"disabled\"\n    }\n  }\n"},
+		{
+			"make the way", func(d *Draft) error { return d.Set(Path{"context", "compaction", "mode"}, "disabled") },
+			"\"openai\"\n  }\n", "\"openai\"\n  },\n  \"context\": {\n    \"compaction\": {\n      \"mode\": \"disabled\"\n    }\n  }\n",
+		},
 		{"delete the first", func(d *Draft) error { return d.Delete(Path{"Theme"}) }, `"Theme": "dark",   "zeta"`, `"zeta"`},
 		{"delete within", func(d *Draft) error { return d.Delete(Path{"zeta"}) }, `   "zeta": 1.50,`, ``},
 		{"delete the last", func(d *Draft) error { return d.Delete(Path{"model"}) }, ",\n  \"model\": {\n    \"provider\": \"openai\"\n  }", ""},

@@ -36,8 +36,10 @@ func builtins() []struct {
 func builtin(name string) (Provider, bool) {
 	for _, b := range builtins() {
 		if b.name == name {
-			return Provider{API: b.api, BaseURL: b.url, StallTimeout: DefaultStall, keyEnv: b.env,
-				Headers: map[string]Secret{}, Models: map[string]ModelLimits{}}, true
+			return Provider{
+				API: b.api, BaseURL: b.url, StallTimeout: DefaultStall, keyEnv: b.env,
+				Headers: map[string]Secret{}, Models: map[string]ModelLimits{},
+			}, true
 		}
 	}
 	return Provider{StallTimeout: DefaultStall}, false

@@ -29,19 +29,31 @@ func (s *Setup) scalars() []scalar {
 	return []scalar{
 		{path: "model.provider", field: &s.Model.Provider, def: "", says: "who answers"},
 		{path: "model.model", field: &s.Model.Model, def: "", says: "the provider's name for the model, or `auto` for the router"},
-		{path: "model.reasoning", field: &s.Model.Reasoning, def: "", project: true,
-			oneOf: []string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}, says: "effort; empty is the provider's default"},
-		{path: "context.input_limit_tokens", field: &s.Context.InputLimitTokens, nullable: true, project: true,
-			says: "budget for input; null is what the model is known to take, at most 204,800"},
-		{path: "context.compaction.mode", field: &s.Context.Compaction.Mode, def: "", project: true,
-			oneOf: []string{"standalone", "provider", "disabled"}, says: "omitted is `standalone`"},
-		{path: "context.compaction.threshold_tokens", field: &s.Context.Compaction.ThresholdTokens, nullable: true, project: true,
-			says: "compaction starts here; null is 80 % of the budget"},
-		{path: "context.compaction.target_tokens", field: &s.Context.Compaction.TargetTokens, nullable: true, project: true,
-			says: "size asked of a summary; null asks for none"},
+		{
+			path: "model.reasoning", field: &s.Model.Reasoning, def: "", project: true,
+			oneOf: []string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}, says: "effort; empty is the provider's default",
+		},
+		{
+			path: "context.input_limit_tokens", field: &s.Context.InputLimitTokens, nullable: true, project: true,
+			says: "budget for input; null is what the model is known to take, at most 204,800",
+		},
+		{
+			path: "context.compaction.mode", field: &s.Context.Compaction.Mode, def: "", project: true,
+			oneOf: []string{"standalone", "provider", "disabled"}, says: "omitted is `standalone`",
+		},
+		{
+			path: "context.compaction.threshold_tokens", field: &s.Context.Compaction.ThresholdTokens, nullable: true, project: true,
+			says: "compaction starts here; null is 80 % of the budget",
+		},
+		{
+			path: "context.compaction.target_tokens", field: &s.Context.Compaction.TargetTokens, nullable: true, project: true,
+			says: "size asked of a summary; null asks for none",
+		},
 		{path: "cache.anthropic_ttl", field: &s.Cache.AnthropicTTL, def: "5m", oneOf: []string{"5m", "1h"}, says: "how long Anthropic keeps the prompt"},
-		{path: "cache.openai_retention", field: &s.Cache.OpenAIRetention, def: "", nullable: true,
-			oneOf: []string{"in_memory", "24h"}, says: "null sends nothing"},
+		{
+			path: "cache.openai_retention", field: &s.Cache.OpenAIRetention, def: "", nullable: true,
+			oneOf: []string{"in_memory", "24h"}, says: "null sends nothing",
+		},
 		{path: "permissions.mode", field: &s.Permissions.Mode, def: "ask", oneOf: []string{"ask", "edit", "full"}, says: "what runs without a question"},
 		{path: "appearance.theme", field: &s.Appearance.Theme, def: "auto", says: "`auto` follows the terminal"},
 		{path: "appearance.mouse", field: &s.Appearance.Mouse, def: true, says: "clicks and wheel"},

@@ -52,8 +52,10 @@ func (t *transcript) entry(e session.Entry, rows *[]*row) {
 			put(&row{kind: rowEnded, event: ev, ink: inkError})
 		}
 	case session.FaultRecorded:
-		put(&row{kind: rowFault, event: ev, ink: inkError, src: readPart(e, ev.Text.B),
-			head: fmt.Sprintf("A fault was caught and recorded (%s, %s).", plain.Clean(ev.Where), plain.Clean(ev.Kind))})
+		put(&row{
+			kind: rowFault, event: ev, ink: inkError, src: readPart(e, ev.Text.B),
+			head: fmt.Sprintf("A fault was caught and recorded (%s, %s).", plain.Clean(ev.Where), plain.Clean(ev.Kind)),
+		})
 	default:
 		t.toolEntry(e, put)
 	}

@@ -59,7 +59,8 @@ func TestGoldenTurn(t *testing.T) { // TUI-2, TUI-3
 	s.runs(call(q, 3), 4, false, "1\tpackage greet\n2\t\n3\tfunc Hello() string {\n4\t\treturn \"hi\"\n5\t}\n")
 	id := call(q, 4)
 	s.put(session.PlanChanged{By: "model", AfterItem: &id, Items: []session.PlanItem{
-		{ID: "task-1", Status: "completed", Content: 0}, {ID: "task-2", Status: "in_progress", Content: 1}, {ID: "task-3", Status: "pending", Content: 2}}},
+		{ID: "task-1", Status: "completed", Content: 0}, {ID: "task-2", Status: "in_progress", Content: 1}, {ID: "task-3", Status: "pending", Content: 2},
+	}},
 		"read greet.go", "change the greeting", "run the tests")
 	s.runs(id, 0, false, "task-1 …")
 	s.put(session.ModelChosen{Model: session.Model{Provider: "p", Model: "large"}, Reasoning: "high", By: "router"})

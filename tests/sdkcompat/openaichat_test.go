@@ -32,8 +32,10 @@ type outcome struct {
 
 // differs are the usages that we normalise and the SDK does not: it adds up
 // what is repeated, and knows the fields of one vendor.
-var differs = map[string]bool{"C50/each": true, "C50/clamp": true, "C50/xai": true, "C50/choice": true, "C50/deepseek": true,
-	"C50/kimi": true, "C50/llamacpp": true, "C50/groq": true, "C50/mistral": true}
+var differs = map[string]bool{
+	"C50/each": true, "C50/clamp": true, "C50/xai": true, "C50/choice": true, "C50/deepseek": true,
+	"C50/kimi": true, "C50/llamacpp": true, "C50/groq": true, "C50/mistral": true,
+}
 
 // The SDK reads the fake's streams, and agrees with us on text, calls, finish
 // and usage (PRV-1). What it can't tell (a cut stream) or gets wrong (a null
@@ -124,8 +126,10 @@ func read(t *testing.T, sc scripted.Scenario, body []byte) outcome {
 		t.Fatal("the SDK read no choice")
 	}
 	c := acc.Choices[0]
-	out := outcome{Text: c.Message.Content, Finish: c.FinishReason, Prompt: acc.Usage.PromptTokens, Cached: acc.Usage.PromptTokensDetails.CachedTokens,
-		Output: acc.Usage.CompletionTokens, Reasoning: acc.Usage.CompletionTokensDetails.ReasoningTokens}
+	out := outcome{
+		Text: c.Message.Content, Finish: c.FinishReason, Prompt: acc.Usage.PromptTokens, Cached: acc.Usage.PromptTokensDetails.CachedTokens,
+		Output: acc.Usage.CompletionTokens, Reasoning: acc.Usage.CompletionTokensDetails.ReasoningTokens,
+	}
 	for _, k := range c.Message.ToolCalls {
 		out.Calls = append(out.Calls, call{k.ID, k.Function.Name, k.Function.Arguments})
 	}

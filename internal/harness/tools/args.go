@@ -22,6 +22,7 @@ func (a args) list(name string) []args {
 	v, _ := a[name].([]args)
 	return v
 }
+
 func (a args) int(name string, or int) int {
 	if v, ok := a[name].(int); ok {
 		return v

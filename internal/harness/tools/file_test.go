@@ -187,8 +187,10 @@ func TestEdit(t *testing.T) { // TOOL-3, TOOL table, case TOL-05, case TOL-07, c
 		{name: "Latin-1", file: "abc caf\xe9\n", from: "abc", to: "b", err: true, says: "not valid UTF-8"},
 		{name: "binary", file: "abc\x00\n", from: "abc", to: "b", err: true, says: "binary"},
 		{name: "unread", file: "one\n", from: "one", to: "b", err: true, unread: true, says: "has not been read"},
-		{name: "loose", file: "if x {\n\t\tdo(a,  b)\n}\n", from: "    do(a, b)\n", to: "    do(b)\n    done()\n", want: "if x {\n\t\tdo(b)\n\t\tdone()\n}\n",
-			says: "line 2. old_string matched only but for whitespace"},
+		{
+			name: "loose", file: "if x {\n\t\tdo(a,  b)\n}\n", from: "    do(a, b)\n", to: "    do(b)\n    done()\n", want: "if x {\n\t\tdo(b)\n\t\tdone()\n}\n",
+			says: "line 2. old_string matched only but for whitespace",
+		},
 		{name: "loose, trailing spaces", file: "func a() {  \n\treturn 1\n}\n", from: "func a() {\n\treturn 1\n}", to: "func b() {\n\treturn 2\n}", want: "func b() {\n\treturn 2\n}\n"},
 		{name: "loose, CRLF", file: "\tfoo(a,  b)\r\n\tbar()\r\nend\r\n", from: "foo(a, b)\nbar()", to: "foo(a)\nbar(b)", want: "\tfoo(a)\r\n\tbar(b)\r\nend\r\n"},
 		{name: "loose, inside a line", file: "x = call(1,   2) // why\n", from: "call(1, 2)", to: "call(3)", want: "x = call(3) // why\n"},

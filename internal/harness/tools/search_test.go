@@ -184,9 +184,11 @@ func TestIgnoreRulesAgreeWithGit(t *testing.T) { // TOOL table
 		t.Skipf("git init: %v %s", err, out)
 	}
 	k.put(".git/info/exclude", "excluded\n")
-	for _, p := range []string{"a.log", "keep.log", "sub/keep.log", "build/x", "sub/build/x", "node_modules/a/b.js", "s/node_modules/z", "a/tmp/q", "tmp", "doc/a.txt",
+	for _, p := range []string{
+		"a.log", "keep.log", "sub/keep.log", "build/x", "sub/build/x", "node_modules/a/b.js", "s/node_modules/z", "a/tmp/q", "tmp", "doc/a.txt",
 		"doc/s/a.txt", "foo/bar", "foo/a/b/bar", "#lit", "trail", "A1", "x/y", "x/z", "node_modules.txt", "deep/only", "deep/sub/only", "deep/more.c", "deep/more.go",
-		"excluded", "deep/excluded/q", "deep/d/x.log", "plain.go"} {
+		"excluded", "deep/excluded/q", "deep/d/x.log", "plain.go",
+	} {
 		k.put(p, "")
 	}
 	var want []string

@@ -61,9 +61,11 @@ var table = sync.OnceValue(func() []tool {
 		{"write", "Write a whole file, making parent folders. An existing file must have been read first; prefer edit for changes.", false, []arg{
 			file, {name: "content", required: true},
 		}, prepareWrite},
-		{"edit", "Replace old_string by new_string in a file you have read. old_string must match exactly once, so include enough " +
-			"context, without line numbers; or set replace_all. Line endings are kept.", false,
-			append([]arg{file}, edit...), prepareEdit},
+		{
+			"edit", "Replace old_string by new_string in a file you have read. old_string must match exactly once, so include enough " +
+				"context, without line numbers; or set replace_all. Line endings are kept.", false,
+			append([]arg{file}, edit...), prepareEdit,
+		},
 		{"multiedit", "Several edits of one file, in order, each on the result of the one before; all or none.", false, []arg{
 			file, {name: "edits", kind: objects, required: true, fields: edit},
 		}, prepareMultiedit},
@@ -75,10 +77,16 @@ var table = sync.OnceValue(func() []tool {
 			{"background", boolean, optional, "return at once with a job id, e.g. for servers", nil, nil},
 			{"workdir", str, optional, "", nil, nil},
 		}, prepareBash},
-		{"job_output", "New output of a background job since you last read it, and whether it still runs.", false,
-			[]arg{{name: "job_id", required: true}}, prepareJobOutput},
-		{"job_kill", "End a background job and all its processes.", false,
-			[]arg{{name: "job_id", required: true}}, prepareJobKill},
+		{
+			"job_output", "New output of a background job since you last read it, and whether it still runs.", false,
+			[]arg{{name: "job_id", required: true}},
+			prepareJobOutput,
+		},
+		{
+			"job_kill", "End a background job and all its processes.", false,
+			[]arg{{name: "job_id", required: true}},
+			prepareJobKill,
+		},
 		{"grep", "Search file contents by regular expression (RE2), line by line. Skips hidden, binary and .gitignore'd files unless path " +
 			"names them. Newest files first.", true, []arg{
 			{name: "pattern", required: true},

@@ -73,8 +73,10 @@ func newBench(t testing.TB, with ...func(*Config)) *bench {
 		t.Fatal(err)
 	}
 	k := &bench{TB: t, ws: ws, blobs: &memBlobs{m: map[string][]byte{}}, seen: map[string]string{}, items: map[string][]byte{}, told: make(chan JobEnded, 100)}
-	c := Config{Workspace: ws, Blobs: k.blobs, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + ws},
-		JobEnded: func(e JobEnded) { k.told <- e }}
+	c := Config{
+		Workspace: ws, Blobs: k.blobs, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + ws},
+		JobEnded: func(e JobEnded) { k.told <- e },
+	}
 	for _, w := range with {
 		w(&c)
 	}

@@ -49,8 +49,10 @@ func (b *book) reply(parts ...providers.Part) []session.Item {
 	var calls []session.Item
 	for i, p := range parts {
 		b.bodies[b.seq] = append(b.bodies[b.seq], p.Bytes)
-		it := session.Item{ID: session.ItemID{Seq: b.seq, Part: i + 1}, Kind: p.Kind, At: b.seq,
-			Text: session.Text{B: i, MediaType: p.MediaType, Encoding: p.Encoding}, CallID: p.CallID, Name: p.Name}
+		it := session.Item{
+			ID: session.ItemID{Seq: b.seq, Part: i + 1}, Kind: p.Kind, At: b.seq,
+			Text: session.Text{B: i, MediaType: p.MediaType, Encoding: p.Encoding}, CallID: p.CallID, Name: p.Name,
+		}
 		b.items = append(b.items, it)
 		if p.Kind == session.CallItem {
 			calls = append(calls, it)
@@ -78,7 +80,8 @@ func (b *book) load(q session.Seq, n int) ([]byte, error) {
 func (b *book) send(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, blocks []providers.Block) providers.Body {
+}, blocks []providers.Block,
+) providers.Body {
 	t.Helper()
 	body := providers.Join(blocks, b.last, b.lastAt)
 	b.seq++

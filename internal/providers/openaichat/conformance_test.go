@@ -69,8 +69,10 @@ func slow(sc scripted.Scenario) bool {
 
 func play(t *testing.T, sc scripted.Scenario) {
 	o := scripted.Options{Vendor: sc.Vendor}
-	to := providers.Endpoint{Provider: sc.Vendor, Key: sc.Key, Window: int(sc.Given.Int("window")), EventLimit: int(sc.Given.Int("line_cap")),
-		NoFinish: sc.Given["no_finish"] == "yes"}
+	to := providers.Endpoint{
+		Provider: sc.Vendor, Key: sc.Key, Window: int(sc.Given.Int("window")), EventLimit: int(sc.Given.Int("line_cap")),
+		NoFinish: sc.Given["no_finish"] == "yes",
+	}
 	if to.Key == "" {
 		to.Key = "test-key"
 	}
@@ -216,8 +218,10 @@ func (p *player) block(i int, b scripted.Block) {
 		p.book.say(session.UserItem, q)
 	}
 	view := p.book.view()
-	blocks, err := p.enc.Encode(providers.Ask{Model: session.Model{Provider: p.to.Provider, API: adapter.API(), Model: p.model}, OutputLimit: p.limit,
-		Tools: p.tools, View: view, Quirks: p.quirks, Profile: openaichat.ProfileFor(p.to.Provider, p.to.BaseURL).Name, CacheKey: "k"}, p.book.load)
+	blocks, err := p.enc.Encode(providers.Ask{
+		Model: session.Model{Provider: p.to.Provider, API: adapter.API(), Model: p.model}, OutputLimit: p.limit,
+		Tools: p.tools, View: view, Quirks: p.quirks, Profile: openaichat.ProfileFor(p.to.Provider, p.to.BaseURL).Name, CacheKey: "k",
+	}, p.book.load)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -330,8 +334,10 @@ func (p *player) compare(want scripted.Outcome, r providers.Reply, out *screen) 
 	if u := want.Usage; u != nil {
 		if r.Usage == nil {
 			t.Errorf("usage unknown, want %+v", *u)
-		} else if got := (scripted.Usage{Prompt: int64(r.Usage.Input + r.Usage.Cached + r.Usage.CacheWrite), Output: int64(r.Usage.Output),
-			Cached: int64(r.Usage.Cached), CacheWrite: int64(r.Usage.CacheWrite), Reasoning: int64(r.Usage.Reasoning)}); got != *u {
+		} else if got := (scripted.Usage{
+			Prompt: int64(r.Usage.Input + r.Usage.Cached + r.Usage.CacheWrite), Output: int64(r.Usage.Output),
+			Cached: int64(r.Usage.Cached), CacheWrite: int64(r.Usage.CacheWrite), Reasoning: int64(r.Usage.Reasoning),
+		}); got != *u {
 			t.Errorf("usage %+v, want %+v", got, *u)
 		}
 	}

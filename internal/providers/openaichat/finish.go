@@ -57,8 +57,10 @@ func refused(to providers.Endpoint, class providers.Class, e *providers.Error, b
 	}
 	model := gjson.GetBytes(body, "model").String()
 	if e.Learnable() {
-		r.Window = &session.WindowLearned{Model: session.Model{Provider: to.Provider, API: API, Model: model}, Endpoint: to.BaseURL,
-			Limit: e.Limit, Kind: e.LimitKind, Source: "learned"}
+		r.Window = &session.WindowLearned{
+			Model: session.Model{Provider: to.Provider, API: API, Model: model}, Endpoint: to.BaseURL,
+			Limit: e.Limit, Kind: e.LimitKind, Source: "learned",
+		}
 	}
 	r.Learned = providers.Repairs(e, func(name string) bool {
 		if role, ok := strings.CutPrefix(name, "role:"); ok {
@@ -100,8 +102,10 @@ func (s *stream) judge() providers.Reply {
 		r.Class = providers.Length
 	case "content_filter", "sensitive", "safety":
 		p := s.partial()
-		p.Class, p.Err = providers.Refusal, &providers.Error{Kind: providers.ContentFilter, Host: s.host(), Code: s.finish,
-			Message: "the provider's filter stopped the reply (" + providers.OneLine(s.finish) + ")"}
+		p.Class, p.Err = providers.Refusal, &providers.Error{
+			Kind: providers.ContentFilter, Host: s.host(), Code: s.finish,
+			Message: "the provider's filter stopped the reply (" + providers.OneLine(s.finish) + ")",
+		}
 		return p
 	case "model_context_window_exceeded":
 		return s.overflow("the reply ended because the context window is full")
@@ -112,8 +116,10 @@ func (s *stream) judge() providers.Reply {
 	}
 	if why := bytes.TrimSpace(s.refusal.end()); len(why) > 0 && r.Class != providers.Tool {
 		p := s.partial()
-		p.Class, p.Err = providers.Refusal, &providers.Error{Kind: providers.ContentFilter, Host: s.host(), Code: "refusal",
-			Message: providers.OneLine(string(why))}
+		p.Class, p.Err = providers.Refusal, &providers.Error{
+			Kind: providers.ContentFilter, Host: s.host(), Code: "refusal",
+			Message: providers.OneLine(string(why)),
+		}
 		return p
 	}
 	return s.measure(r)
@@ -154,8 +160,10 @@ func (s *stream) measure(r providers.Reply) providers.Reply {
 
 func (s *stream) overflow(words string) providers.Reply {
 	p := s.partial()
-	p.Class, p.Err = providers.Overflow, &providers.Error{Kind: providers.ContextLength, Sub: "input", Used: total(p.Usage),
-		Host: s.host(), Code: s.finish, Message: words}
+	p.Class, p.Err = providers.Overflow, &providers.Error{
+		Kind: providers.ContextLength, Sub: "input", Used: total(p.Usage),
+		Host: s.host(), Code: s.finish, Message: words,
+	}
 	return p
 }
 
@@ -180,8 +188,10 @@ func (s *stream) truncated(ctx context.Context, r *providers.Reply) {
 		return
 	}
 	r.Oversize = true
-	r.Window = &session.WindowLearned{Model: session.Model{Provider: s.to.Provider, API: API, Model: model}, Endpoint: s.to.BaseURL,
-		Limit: window, Kind: "total", Source: "reported"}
+	r.Window = &session.WindowLearned{
+		Model: session.Model{Provider: s.to.Provider, API: API, Model: model}, Endpoint: s.to.BaseURL,
+		Limit: window, Kind: "total", Source: "reported",
+	}
 }
 
 // drainFor is how long a finished stream may take to close its connection, so

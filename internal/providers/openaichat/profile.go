@@ -36,8 +36,10 @@ type Profile struct {
 
 var profiles = sync.OnceValue(func() []Profile {
 	list := []Profile{
-		{Name: "openai", Hosts: []string{"api.openai.com", ".openai.azure.com"}, Role: "developer", MaxField: "max_completion_tokens",
-			NullText: true, CacheKey: true, NoStore: true, Refusal: true, Effort: "effort", Reasoning: "none"},
+		{
+			Name: "openai", Hosts: []string{"api.openai.com", ".openai.azure.com"}, Role: "developer", MaxField: "max_completion_tokens",
+			NullText: true, CacheKey: true, NoStore: true, Refusal: true, Effort: "effort", Reasoning: "none",
+		},
 		{Name: "deepseek", Hosts: []string{"deepseek.com"}, Effort: "thinking+effort", Reasoning: "everywhere"},
 		{Name: "zai", Hosts: []string{"z.ai", "bigmodel.cn"}, Effort: "zai", Reasoning: "everywhere", ExtraTools: []field{{"tool_stream", "true"}}},
 		{Name: "qwen", Hosts: []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "aliyuncs.com"}, Effort: "enable_thinking", Takes: "reasoning_content"},

@@ -43,8 +43,10 @@ func TestAnyHistory(t *testing.T) {
 		s.AllowRewrite()
 		g := grower{t: t, b: newBook(), p: openaichat.ProfileFor(vendor, s.URL())}
 		enc := adapter.NewEncoder()
-		ask := providers.Ask{Model: session.Model{Provider: vendor, API: "openai-chat", Model: "m"}, Profile: g.p.Name, CacheKey: "k",
-			Reasoning: rapid.SampledFrom([]string{"", "high"}).Draw(t, "reasoning")}
+		ask := providers.Ask{
+			Model: session.Model{Provider: vendor, API: "openai-chat", Model: "m"}, Profile: g.p.Name, CacheKey: "k",
+			Reasoning: rapid.SampledFrom([]string{"", "high"}).Draw(t, "reasoning"),
+		}
 		for range rapid.IntRange(0, 3).Draw(t, "instructions") {
 			g.b.say(session.InstructionItem, g.text("instruction"))
 		}

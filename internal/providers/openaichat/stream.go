@@ -57,8 +57,10 @@ func (s *stream) chunk(ev providers.Event) (done bool, e *providers.Error, cut b
 		if ev.Cut {
 			return false, nil, true
 		}
-		return false, &providers.Error{Kind: providers.Protocol, Retry: true, Host: s.host(),
-			Message: "an event of the stream is no valid JSON: " + providers.OneLine(string(data[:min(len(data), 80)]))}, false
+		return false, &providers.Error{
+			Kind: providers.Protocol, Retry: true, Host: s.host(),
+			Message: "an event of the stream is no valid JSON: " + providers.OneLine(string(data[:min(len(data), 80)])),
+		}, false
 	}
 	s.top.read(gjson.ParseBytes(data))
 	if isError(&s.top) {
@@ -314,8 +316,10 @@ func (s *stream) parts(withCalls bool) []providers.Part {
 		out = append(out, providers.Part{Kind: session.ReasoningItem, Bytes: t, Encoding: s.field})
 	}
 	if len(s.details) > 0 {
-		out = append(out, providers.Part{Kind: session.NativeItem, MediaType: "application/json", Encoding: encodingDetails,
-			Bytes: pairSurrogates([]byte("[" + strings.Join(s.details, ",") + "]"))})
+		out = append(out, providers.Part{
+			Kind: session.NativeItem, MediaType: "application/json", Encoding: encodingDetails,
+			Bytes: pairSurrogates([]byte("[" + strings.Join(s.details, ",") + "]")),
+		})
 	}
 	if t := s.text.end(); len(t) > 0 {
 		out = append(out, providers.Part{Kind: session.AssistantItem, Bytes: t})

@@ -210,8 +210,10 @@ func (o *Outcome) set(w word) (err error) {
 }
 
 func (o *Outcome) tri(w word) error {
-	t := map[string]*Tri{"retry": &o.Retry, "reset": &o.Reset, "commit": &o.Commit, "summary": &o.Summary,
-		"empty": &o.Empty, "overflow": &o.Overflow, "cancelled": &o.Cancelled}[w.key]
+	t := map[string]*Tri{
+		"retry": &o.Retry, "reset": &o.Reset, "commit": &o.Commit, "summary": &o.Summary,
+		"empty": &o.Empty, "overflow": &o.Overflow, "cancelled": &o.Cancelled,
+	}[w.key]
 	switch {
 	case t == nil:
 		return fmt.Errorf("expect %s=: unknown key", w.key)

@@ -29,8 +29,10 @@ func (v vendor) messages(list []gjson.Result) *refusal {
 			return v.unanswered(i, open)
 		}
 		if (role == "system" || role == "developer") && said && v.systemFirst {
-			return &refusal{rule: "V8", typ: "invalid_request_message_order", code: "3230",
-				text: "Unexpected role '" + role + "' after role '" + list[i-1].Get("role").Str + "'"}
+			return &refusal{
+				rule: "V8", typ: "invalid_request_message_order", code: "3230",
+				text: "Unexpected role '" + role + "' after role '" + list[i-1].Get("role").Str + "'",
+			}
 		}
 		said = said || (role != "system" && role != "developer")
 		if no := v.messageFields(i, role, m); no != nil {
@@ -62,8 +64,10 @@ func (v vendor) messages(list []gjson.Result) *refusal {
 		return v.unanswered(len(list), open)
 	}
 	if last := list[len(list)-1].Get("role").Str; v.lastNotAssistant && last == "assistant" {
-		return &refusal{rule: "V8", typ: "invalid_request_message_order", code: "3230",
-			text: "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"}
+		return &refusal{
+			rule: "V8", typ: "invalid_request_message_order", code: "3230",
+			text: "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
+		}
 	}
 	return nil
 }
@@ -73,8 +77,10 @@ func (v vendor) missing(path string) *refusal {
 }
 
 func (v vendor) badRole(i int, role string) *refusal {
-	no := &refusal{rule: "V8", param: fmt.Sprintf("messages[%d].role", i), code: "invalid_value",
-		text: fmt.Sprintf("Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', and 'tool'.", role)}
+	no := &refusal{
+		rule: "V8", param: fmt.Sprintf("messages[%d].role", i), code: "invalid_value",
+		text: fmt.Sprintf("Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', and 'tool'.", role),
+	}
 	switch v.name {
 	case "deepseek":
 		no.text = fmt.Sprintf("Failed to deserialize the JSON body into the target type: messages[%d].role: unknown variant `%s`, expected one of `system`, `user`, `assistant`, `tool`", i, role)
@@ -106,8 +112,10 @@ func (v vendor) unanswered(i int, open []string) *refusal {
 }
 
 func (v vendor) orphan(i int, id string) *refusal {
-	no := &refusal{rule: "V8", param: fmt.Sprintf("messages.[%d].role", i),
-		text: "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."}
+	no := &refusal{
+		rule: "V8", param: fmt.Sprintf("messages.[%d].role", i),
+		text: "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+	}
 	switch v.name {
 	case "deepseek":
 		no.text = "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
@@ -150,8 +158,10 @@ func (v vendor) content(i int, role string, m gjson.Result) *refusal {
 	case c.IsArray() && len(c.Array()) == 0:
 		return emptyArray(at)
 	case c.IsArray() && role == "tool" && v.stringResults:
-		return &refusal{rule: "V8", param: at, code: "invalid_type",
-			text: fmt.Sprintf("Invalid type for '%s': expected a string, but got an array instead.", at)}
+		return &refusal{
+			rule: "V8", param: at, code: "invalid_type",
+			text: fmt.Sprintf("Invalid type for '%s': expected a string, but got an array instead.", at),
+		}
 	case c.IsArray():
 		for j, p := range c.Array() {
 			if p.Get("type").Str == "" {
@@ -163,8 +173,10 @@ func (v vendor) content(i int, role string, m gjson.Result) *refusal {
 			return v.emptyAssistant(i)
 		}
 	case role != "assistant" || c.Exists() && c.Type != gjson.Null:
-		return &refusal{rule: "V8", param: fmt.Sprintf("messages.[%d].content", i),
-			text: "Invalid value for 'content': expected a string, got " + typeName(c) + "."}
+		return &refusal{
+			rule: "V8", param: fmt.Sprintf("messages.[%d].content", i),
+			text: "Invalid value for 'content': expected a string, got " + typeName(c) + ".",
+		}
 	case len(m.Get("tool_calls").Array()) == 0 && !m.Get("refusal").Exists():
 		return v.emptyAssistant(i)
 	}
@@ -214,14 +226,20 @@ func (v vendor) calls(i int, calls gjson.Result) ([]string, *refusal) {
 		case c.Get("type").Str != "function":
 			return nil, v.missing(at + ".type")
 		case c.Get("function.name").Str == "":
-			return nil, &refusal{rule: "V8", param: at + ".function.name", code: "empty_string",
-				text: fmt.Sprintf("Invalid '%s.function.name': empty string. Expected a string with minimum length 1, but got an empty string instead.", at)}
+			return nil, &refusal{
+				rule: "V8", param: at + ".function.name", code: "empty_string",
+				text: fmt.Sprintf("Invalid '%s.function.name': empty string. Expected a string with minimum length 1, but got an empty string instead.", at),
+			}
 		case args.Type != gjson.String:
-			return nil, &refusal{rule: "V8", param: at + ".function.arguments", code: "invalid_type",
-				text: fmt.Sprintf("Invalid type for '%s.function.arguments': expected a string, but got %s instead.", at, typeName(args))}
+			return nil, &refusal{
+				rule: "V8", param: at + ".function.arguments", code: "invalid_type",
+				text: fmt.Sprintf("Invalid type for '%s.function.arguments': expected a string, but got %s instead.", at, typeName(args)),
+			}
 		case !gjson.Valid(args.Str) || !gjson.Parse(args.Str).IsObject():
-			return nil, &refusal{rule: "V8", param: at + ".function.arguments", code: "invalid_value",
-				text: fmt.Sprintf("Invalid '%s.function.arguments': expected a string that is a JSON object.", at)}
+			return nil, &refusal{
+				rule: "V8", param: at + ".function.arguments", code: "invalid_value",
+				text: fmt.Sprintf("Invalid '%s.function.arguments': expected a string that is a JSON object.", at),
+			}
 		}
 		var unknown *refusal
 		c.ForEach(func(k, val gjson.Result) bool {
@@ -242,14 +260,20 @@ func (v vendor) callID(at, id string) *refusal {
 	n := utf8.RuneCountInString(id)
 	switch {
 	case id == "":
-		return &refusal{rule: "V8", param: at, code: "empty_string",
-			text: fmt.Sprintf("Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", at)}
+		return &refusal{
+			rule: "V8", param: at, code: "empty_string",
+			text: fmt.Sprintf("Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", at),
+		}
 	case v.ids == ids40 && n > 40:
-		return &refusal{rule: "V8", param: at, code: "string_above_max_length",
-			text: fmt.Sprintf("Invalid '%s': string too long. Expected a string with maximum length 40, but got a string with length %d instead.", at, n)}
+		return &refusal{
+			rule: "V8", param: at, code: "string_above_max_length",
+			text: fmt.Sprintf("Invalid '%s': string too long. Expected a string with maximum length 40, but got a string with length %d instead.", at, n),
+		}
 	case v.ids == idsNine && (n != 9 || strings.IndexFunc(id, notIDRune) >= 0 || strings.ContainsAny(id, "_-")):
-		return &refusal{rule: "V8", typ: "invalid_request_function_call", code: "3280",
-			text: fmt.Sprintf("Tool call id was %s but must be a-z, A-Z, 0-9, with a length of 9.", id)}
+		return &refusal{
+			rule: "V8", typ: "invalid_request_function_call", code: "3280",
+			text: fmt.Sprintf("Tool call id was %s but must be a-z, A-Z, 0-9, with a length of 9.", id),
+		}
 	}
 	return nil
 }
@@ -272,8 +296,10 @@ func (v vendor) replays(body gjson.Result, mem *memory) *refusal {
 		if r.Type == gjson.String && (!known || r.Str == was.reasoning) {
 			continue
 		}
-		no := &refusal{rule: "V9", param: fmt.Sprintf("messages[%d].reasoning_content", i),
-			text: "The `reasoning_content` in the thinking mode must be passed back to the API."}
+		no := &refusal{
+			rule: "V9", param: fmt.Sprintf("messages[%d].reasoning_content", i),
+			text: "The `reasoning_content` in the thinking mode must be passed back to the API.",
+		}
 		if v.replay == replayToolCalls {
 			no.text = fmt.Sprintf("thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i)
 		}

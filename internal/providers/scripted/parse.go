@@ -102,8 +102,10 @@ func (p *parser) scenario(ln line) error {
 	if len(ln.words) != 2 || !ln.words[1].quoted {
 		return fmt.Errorf(`scenario ID "sentence"`)
 	}
-	p.out = append(p.out, Scenario{ID: ln.words[0].val, Title: ln.words[1].val, File: p.file, Line: ln.n,
-		Kind: OpenAIChat, Vendor: "generic", Given: Given{}, Run: Run{}})
+	p.out = append(p.out, Scenario{
+		ID: ln.words[0].val, Title: ln.words[1].val, File: p.file, Line: ln.n,
+		Kind: OpenAIChat, Vendor: "generic", Given: Given{}, Run: Run{},
+	})
 	p.cur = &p.out[len(p.out)-1]
 	return nil
 }
@@ -236,8 +238,10 @@ func parseStep(ln line) (Step, error) {
 	case "finish":
 		st = Finish(a.next())
 	case "usage":
-		st = UsageStep(Usage{Prompt: int64(a.optInt("prompt", 0)), Output: int64(a.optInt("output", 0)),
-			Cached: int64(a.optInt("cached", 0)), CacheWrite: int64(a.optInt("write", 0)), Reasoning: int64(a.optInt("reasoning", 0))})
+		st = UsageStep(Usage{
+			Prompt: int64(a.optInt("prompt", 0)), Output: int64(a.optInt("output", 0)),
+			Cached: int64(a.optInt("cached", 0)), CacheWrite: int64(a.optInt("write", 0)), Reasoning: int64(a.optInt("reasoning", 0)),
+		})
 	case "done":
 		st = Done()
 	case "delta":

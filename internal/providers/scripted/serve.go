@@ -98,8 +98,10 @@ func kindOf(r *http.Request) Kind {
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.update(func() { s.active++ })
-	req := &Request{Kind: kindOf(r), Method: r.Method, Path: r.URL.RequestURI(), Host: r.Host, Header: r.Header,
-		At: s.clock.Now(), ctx: r.Context()}
+	req := &Request{
+		Kind: kindOf(r), Method: r.Method, Path: r.URL.RequestURI(), Host: r.Host, Header: r.Header,
+		At: s.clock.Now(), ctx: r.Context(),
+	}
 	end := opDirty
 	defer func() {
 		s.update(func() {
@@ -158,8 +160,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, req *Request) op
 	p, err := s.choose(h, req)
 	if err != nil {
 		s.update(func() { s.violate(req, "script", err.Error(), false) })
-		p = &program{status: http.StatusInternalServerError,
-			body: []byte(`{"error":{"message":` + string(quoteJSON(nil, "scripted: "+err.Error())) + `,"type":"scripted_error"}}`)}
+		p = &program{
+			status: http.StatusInternalServerError,
+			body:   []byte(`{"error":{"message":` + string(quoteJSON(nil, "scripted: "+err.Error())) + `,"type":"scripted_error"}}`),
+		}
 	}
 	if p.status < 400 {
 		s.mu.Lock()

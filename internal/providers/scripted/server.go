@@ -110,8 +110,10 @@ func Open(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scripted server: %w", err)
 	}
-	s := &Server{clock: o.Clock, opts: o, vendor: v, changed: make(chan struct{}), ended: make(chan struct{}),
-		url: "http://" + ln.Addr().String()}
+	s := &Server{
+		clock: o.Clock, opts: o, vendor: v, changed: make(chan struct{}), ended: make(chan struct{}),
+		url: "http://" + ln.Addr().String(),
+	}
 	if s.clock == nil {
 		s.clock = System{}
 	}

@@ -52,8 +52,13 @@ reply *
   body "chat"
 `)
 	for _, c := range []struct{ path, want string }{
-		{"/v1/models", "models"}, {"/models", "models"}, {"/api/v0/models", `{"detail":"Not Found"}`},
-		{"/api/ps", "first"}, {"/api/ps", "then"}, {"/api/ps", "then"}, {"/props", `{"detail":"Not Found"}`},
+		{"/v1/models", "models"},
+		{"/models", "models"},
+		{"/api/v0/models", `{"detail":"Not Found"}`},
+		{"/api/ps", "first"},
+		{"/api/ps", "then"},
+		{"/api/ps", "then"},
+		{"/props", `{"detail":"Not Found"}`},
 	} {
 		resp, err := cl.Get(s.URL() + c.path)
 		if err != nil {

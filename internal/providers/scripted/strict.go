@@ -137,8 +137,10 @@ func (v vendor) unknownField(path string, val gjson.Result) *refusal {
 }
 
 func emptyArray(path string) *refusal {
-	return &refusal{rule: "V8", param: path, code: "empty_array",
-		text: fmt.Sprintf("Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", path)}
+	return &refusal{
+		rule: "V8", param: path, code: "empty_array",
+		text: fmt.Sprintf("Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", path),
+	}
 }
 
 // limits judges the output limit and the sampling fields.
@@ -146,11 +148,15 @@ func (v vendor) limits(body gjson.Result) *refusal {
 	mt, mc := body.Get("max_tokens"), body.Get("max_completion_tokens")
 	switch {
 	case mt.Exists() && mc.Exists():
-		return &refusal{rule: "V8", code: "invalid_parameter_combination",
-			text: "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."}
+		return &refusal{
+			rule: "V8", code: "invalid_parameter_combination",
+			text: "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
+		}
 	case mt.Exists() && v.max == maxCompletion:
-		return &refusal{rule: "V8", param: "max_tokens", code: "unsupported_parameter",
-			text: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}
+		return &refusal{
+			rule: "V8", param: "max_tokens", code: "unsupported_parameter",
+			text: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+		}
 	case mc.Exists() && v.max == maxTokens:
 		no := v.unknownField("max_completion_tokens", mc)
 		if v.name == "generic" {
@@ -159,8 +165,10 @@ func (v vendor) limits(body gjson.Result) *refusal {
 		}
 		return no
 	case mt.Exists() && mt.Int() < 1, mc.Exists() && mc.Int() < 1:
-		return &refusal{rule: "V8", param: "max_tokens", code: "integer_below_min_value",
-			text: "Invalid 'max_tokens': integer below minimum value. Expected a value >= 1."}
+		return &refusal{
+			rule: "V8", param: "max_tokens", code: "integer_below_min_value",
+			text: "Invalid 'max_tokens': integer below minimum value. Expected a value >= 1.",
+		}
 	}
 	if t := body.Get("temperature"); v.fixedTemperature && t.Exists() && t.Float() != 1 {
 		return &refusal{rule: "V8", param: "temperature", text: "invalid temperature: only 1 is allowed for this model"}
@@ -181,16 +189,22 @@ func (v vendor) tools(body gjson.Result) *refusal {
 		name := t.Get("function.name")
 		switch {
 		case t.Get("type").Str != "function":
-			return &refusal{rule: "V8", param: fmt.Sprintf("tools[%d].type", i), code: "missing_required_parameter",
-				text: fmt.Sprintf("Missing required parameter: 'tools[%d].type'.", i)}
+			return &refusal{
+				rule: "V8", param: fmt.Sprintf("tools[%d].type", i), code: "missing_required_parameter",
+				text: fmt.Sprintf("Missing required parameter: 'tools[%d].type'.", i),
+			}
 		case !name.Exists():
 			return &refusal{rule: "V8", param: at, code: "missing_required_parameter", text: fmt.Sprintf("Missing required parameter: '%s'.", at)}
 		case name.Str == "":
-			return &refusal{rule: "V8", param: at, code: "empty_string",
-				text: fmt.Sprintf("Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", at)}
+			return &refusal{
+				rule: "V8", param: at, code: "empty_string",
+				text: fmt.Sprintf("Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", at),
+			}
 		case strings.IndexFunc(name.Str, notIDRune) >= 0 || len(name.Str) > 64:
-			return &refusal{rule: "V8", param: at, code: "invalid_value",
-				text: fmt.Sprintf("Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", at)}
+			return &refusal{
+				rule: "V8", param: at, code: "invalid_value",
+				text: fmt.Sprintf("Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", at),
+			}
 		case names[name.Str] && v.duplicateTools:
 			return &refusal{rule: "V8", param: at, text: fmt.Sprintf("Invalid request: function name %s is duplicated", name.Str)}
 		case v.noStrictTools && t.Get("function.strict").Exists():
@@ -222,8 +236,10 @@ func (v vendor) cache(body gjson.Result) *refusal {
 		return v.unknownField("prompt_cache_key", key)
 	}
 	if n := utf8.RuneCountInString(key.Str); n > 64 {
-		return &refusal{rule: "V12", param: "prompt_cache_key", code: "string_above_max_length",
-			text: fmt.Sprintf("Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64, but got a string with length %d instead.", n)}
+		return &refusal{
+			rule: "V12", param: "prompt_cache_key", code: "string_above_max_length",
+			text: fmt.Sprintf("Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64, but got a string with length %d instead.", n),
+		}
 	}
 	return nil
 }

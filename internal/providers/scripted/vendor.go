@@ -81,22 +81,38 @@ func vendors() []vendor {
 	return []vendor{
 		// generic is the cautious default for an unknown base URL (wire.md §5).
 		{name: "generic", fields: " reasoning_effort ", extra: allReasoning, max: maxTokens, ids: ids40, duplicateTools: true},
-		{name: "openai", fields: openAIFields, max: maxCompletion, ids: ids40,
-			keyed: true, developer: true, usageOnRequest: true, cacheKey: true},
-		{name: "deepseek", fields: " thinking reasoning_effort ", extra: " reasoning_content prefix ", max: maxTokens,
-			replay: replayEvery, keyed: true, stringResults: true},
-		{name: "zai", shape: shapeCode, fields: " thinking reasoning_effort tool_stream do_sample request_id user_id ",
-			extra: " reasoning_content ", max: maxTokens, keyed: true},
-		{name: "kimi", shape: shapeKimi, fields: " thinking reasoning_effort ", extra: " reasoning_content partial ",
-			replay: replayToolCalls, keyed: true, duplicateTools: true, noStrictTools: true, fixedTemperature: true, noForcedTool: true},
-		{name: "mistral", shape: shapeFlat, fields: " prompt_mode reasoning_effort prompt_cache_key random_seed safe_prompt parallel_tool_calls ",
-			extra: " prefix ", max: maxTokens, ids: idsNine, keyed: true, cacheKey: true, toolName: true, systemFirst: true, lastNotAssistant: true},
-		{name: "qwen", fields: " enable_thinking thinking_budget reasoning_effort parallel_tool_calls enable_search preserve_thinking ",
-			extra: " reasoning_content partial ", keyed: true},
-		{name: "openrouter", shape: shapeRouter, fields: " reasoning transforms provider models route usage parallel_tool_calls verbosity plugins session_id ",
-			extra: allReasoning + " annotations ", ids: ids40, keyed: true},
-		{name: "groq", fields: " reasoning_effort reasoning_format include_reasoning service_tier parallel_tool_calls ",
-			extra: " reasoning ", keyed: true},
+		{
+			name: "openai", fields: openAIFields, max: maxCompletion, ids: ids40,
+			keyed: true, developer: true, usageOnRequest: true, cacheKey: true,
+		},
+		{
+			name: "deepseek", fields: " thinking reasoning_effort ", extra: " reasoning_content prefix ", max: maxTokens,
+			replay: replayEvery, keyed: true, stringResults: true,
+		},
+		{
+			name: "zai", shape: shapeCode, fields: " thinking reasoning_effort tool_stream do_sample request_id user_id ",
+			extra: " reasoning_content ", max: maxTokens, keyed: true,
+		},
+		{
+			name: "kimi", shape: shapeKimi, fields: " thinking reasoning_effort ", extra: " reasoning_content partial ",
+			replay: replayToolCalls, keyed: true, duplicateTools: true, noStrictTools: true, fixedTemperature: true, noForcedTool: true,
+		},
+		{
+			name: "mistral", shape: shapeFlat, fields: " prompt_mode reasoning_effort prompt_cache_key random_seed safe_prompt parallel_tool_calls ",
+			extra: " prefix ", max: maxTokens, ids: idsNine, keyed: true, cacheKey: true, toolName: true, systemFirst: true, lastNotAssistant: true,
+		},
+		{
+			name: "qwen", fields: " enable_thinking thinking_budget reasoning_effort parallel_tool_calls enable_search preserve_thinking ",
+			extra: " reasoning_content partial ", keyed: true,
+		},
+		{
+			name: "openrouter", shape: shapeRouter, fields: " reasoning transforms provider models route usage parallel_tool_calls verbosity plugins session_id ",
+			extra: allReasoning + " annotations ", ids: ids40, keyed: true,
+		},
+		{
+			name: "groq", fields: " reasoning_effort reasoning_format include_reasoning service_tier parallel_tool_calls ",
+			extra: " reasoning ", keyed: true,
+		},
 		{name: "xai", fields: " reasoning_effort parallel_tool_calls search_parameters deferred ", extra: " reasoning_content ", keyed: true},
 		{name: "cerebras", fields: " reasoning_effort parallel_tool_calls ", extra: " reasoning ", keyed: true},
 		{name: "ollama", fields: "*", extra: "*", max: maxTokens, stringResults: true, acceptsEmptyTools: true, silentOverflow: true},

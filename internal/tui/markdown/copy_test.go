@@ -90,8 +90,12 @@ func TestLeadAndWrapped(t *testing.T) {
 // TestNothingIsHeldBack: what came is on the screen at once, also in a unit that is too long to be parsed each time. PERF-5
 func TestNothingIsHeldBack(t *testing.T) {
 	for _, c := range []struct{ name, head, each string }{
-		{"paragraph", "", "word%d "}, {"list", "- a\n", "  - item%d\n"}, {"table", "|a|\n|-|\n", "| cell%d |\n"},
-		{"fence", "```\n", "code%d\n"}, {"fence in a list", "- a\n  ```\n", "  code%d\n"}, {"one line", "", "word%d"},
+		{"paragraph", "", "word%d "},
+		{"list", "- a\n", "  - item%d\n"},
+		{"table", "|a|\n|-|\n", "| cell%d |\n"},
+		{"fence", "```\n", "code%d\n"},
+		{"fence in a list", "- a\n  ```\n", "  code%d\n"},
+		{"one line", "", "word%d"},
 	} {
 		d := New(Options{})
 		d.Append(c.head)
@@ -140,8 +144,10 @@ func TestFencesAreColouredWhenClosed(t *testing.T) {
 // TestLexersAreChromas: our copies of the lexers give the tokens that chroma's own give.
 func TestLexersAreChromas(t *testing.T) {
 	code := "package main // c\nimport x from 'y'\n# note\n/* c */ def f(a: int) -> str: return \"s\\n\" + 1.5\nlet a = `b`;\n<p class=\"x\">text</p>\nkey: [1, true, null]\n{\"k\": 1}\nselect * from t where a = 'b';\nfor f in *.go; do echo \"$f\"; done\n"
-	for _, lang := range []string{"go", "python", "py", "js", "jsx", "typescript", "ts", "tsx", "json", "yaml", "yml", "bash", "sh", "shell", "c", "cpp", "c++",
-		"rust", "rs", "java", "html", "css", "sql", "markdown", "md", "toml", "dockerfile", "xml", "ini", "ruby", "kotlin", "swift", "makefile", "lua", "hcl", "c#", "powershell"} {
+	for _, lang := range []string{
+		"go", "python", "py", "js", "jsx", "typescript", "ts", "tsx", "json", "yaml", "yml", "bash", "sh", "shell", "c", "cpp", "c++",
+		"rust", "rs", "java", "html", "css", "sql", "markdown", "md", "toml", "dockerfile", "xml", "ini", "ruby", "kotlin", "swift", "makefile", "lua", "hcl", "c#", "powershell",
+	} {
 		ours := lexer(lang)
 		theirs := lexers.Get(lang)
 		if lang == "jsx" {

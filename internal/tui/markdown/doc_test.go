@@ -258,8 +258,13 @@ func TestWorkIsLinear(t *testing.T) {
 		name, text string
 		limit      int // parsed bytes per byte
 	}{
-		{"answer", answer(60000), 12}, {"short answer", answer(6000), 12}, {"paragraph", para, 30}, {"list", list, 8},
-		{"nested list", nested, 30}, {"table", table, 30}, {"quote", quote, 30},
+		{"answer", answer(60000), 12},
+		{"short answer", answer(6000), 12},
+		{"paragraph", para, 30},
+		{"list", list, 8},
+		{"nested list", nested, 30},
+		{"table", table, 30},
+		{"quote", quote, 30},
 		{"fence", "```\n" + strings.Repeat("code of a long file\n", 3000), 2},
 	} {
 		d := stream(c.text, len(c.text)/12)

@@ -29,23 +29,35 @@ func golden(t *testing.T, name, got string) {
 
 func TestGoldens(t *testing.T) { // TUI-2, TUI-9
 	for _, c := range []struct{ name, look, text string }{
-		{"prose", "Words wrap, what has no style keeps its marks, each link shows where it leads, long words are cut.",
+		{
+			"prose", "Words wrap, what has no style keeps its marks, each link shows where it leads, long words are cut.",
 			"# A *first* heading\nSome **bold**, *slanted*, ~~struck~~ and `inline code` in a paragraph that is long enough to be wrapped at least once at any width that is drawn here, honestly.\n\n" +
 				"A [link](https://example.com/a/path), a [https://good.example](https://evil.example), [example.com](http://example.com/), <https://auto.example>, ![a picture](pic.png \"title\"), [](http://empty.example).\n\n" +
 				"[ref] is not hidden.\n\n[ref]: http://hidden.example\n\nHard break  \nnext line, &copy; &amp; \\*stars\\* &#x41;<br>and raw <kbd>html</kbd>.\n\n" +
 				"https://example.com/" + strings.Repeat("very/long/path/", 9) + "\n\n" +
-				"日本語のテキストは文字の間で折り返されます。これは四十桁より長い段落です。そして絵文字 👨\u200d👩\u200d👧 とé (e\u0301) も正しく測られます。\n\nSetext\n------\n\n***\n\nend\n"},
-		{"lists", "Lists follow their introduction as in the source, nest, count on from their first number, keep boxes and code.",
-			"Steps:\n1. First step, which is long enough to be wrapped at the narrow width\n2. Second\n   - nested *one*\n   - nested two\n\n     with a second paragraph\n     1. deep\n3. Third\n   ```go\n   x := 1\n   ```\n\nLoose:\n\n- [x] done\n\n- [ ] open\n\n9. nine\n10. ten\n\n+ \n+ after an empty item\n"},
-		{"quotes", "A quote has one bar for each depth, also beside its lists, code and wrapped lines.",
-			"> A quotation that is long enough to be wrapped at the narrow width at least, and goes on.\n>\n> > deeper\n>\n> - a list\n>\n> ```sh\n> ls -l\n> ```\n\nafter\n"},
-		{"tables", "A table is as wide as it needs; cells wrap when it is wider than the screen; one that can't fit becomes records.",
+				"日本語のテキストは文字の間で折り返されます。これは四十桁より長い段落です。そして絵文字 👨\u200d👩\u200d👧 とé (e\u0301) も正しく測られます。\n\nSetext\n------\n\n***\n\nend\n",
+		},
+		{
+			"lists", "Lists follow their introduction as in the source, nest, count on from their first number, keep boxes and code.",
+			"Steps:\n1. First step, which is long enough to be wrapped at the narrow width\n2. Second\n   - nested *one*\n   - nested two\n\n     with a second paragraph\n     1. deep\n3. Third\n   ```go\n   x := 1\n   ```\n\nLoose:\n\n- [x] done\n\n- [ ] open\n\n9. nine\n10. ten\n\n+ \n+ after an empty item\n",
+		},
+		{
+			"quotes", "A quote has one bar for each depth, also beside its lists, code and wrapped lines.",
+			"> A quotation that is long enough to be wrapped at the narrow width at least, and goes on.\n>\n> > deeper\n>\n> - a list\n>\n> ```sh\n> ls -l\n> ```\n\nafter\n",
+		},
+		{
+			"tables", "A table is as wide as it needs; cells wrap when it is wider than the screen; one that can't fit becomes records.",
 			"| Name | What it does | Count |\n|:-----|:------------:|------:|\n| `a\\|b` | short | 1 |\n| **second** | a description that is long enough that it has to be wrapped when there are only eighty columns | 12,345 |\n| 日本語 | wide<br>letters | 7 |\n\n" +
-				"| c1 | c2 | c3 | c4 | c5 | c6 | c7 | c8 |\n|--|--|--|--|--|--|--|--|\n| one | two | three | four | five | six | seven | eight |\n| alpha | beta | gamma | delta | epsilon | zeta | eta | theta |\n"},
-		{"code", "Code stands without borders under its language, keeps spaces, has tabs of four, and is folded, not wrapped.",
-			"```go\nfunc main() {\n\tfmt.Println(\"hello, a line that is longer than forty columns, and two spaces  kept\")\n}\n```\n\n    indented code\n\n```\nno language\n```\n\n```diff\n-old\n+new\n```\n\n<div class=\"x\">\n  html\n</div>\n\n~~~text {title=\"a file\"}\n```\nnot a fence\n```\n~~~\n"},
-		{"hostile", "Nothing here may clear, recolour, retitle, reorder or hide anything: controls are gone or shown as escapes.",
-			"\x1b[2J\x1b[31mred?\x1b]0;title\x07 \x1b]52;c;QUJD\x07 \u202ereversed\u202c zero\u200bwidth\n\n\x1b]8;;http://evil.example/\x07good.example\x1b]8;;\x07 and [text](http://evil.example/\u202e)\n\n&#27;[2J &#x202e; `\x07bell` over\rwrite\n\n```\n\x1b]0;never ended\n```\n"},
+				"| c1 | c2 | c3 | c4 | c5 | c6 | c7 | c8 |\n|--|--|--|--|--|--|--|--|\n| one | two | three | four | five | six | seven | eight |\n| alpha | beta | gamma | delta | epsilon | zeta | eta | theta |\n",
+		},
+		{
+			"code", "Code stands without borders under its language, keeps spaces, has tabs of four, and is folded, not wrapped.",
+			"```go\nfunc main() {\n\tfmt.Println(\"hello, a line that is longer than forty columns, and two spaces  kept\")\n}\n```\n\n    indented code\n\n```\nno language\n```\n\n```diff\n-old\n+new\n```\n\n<div class=\"x\">\n  html\n</div>\n\n~~~text {title=\"a file\"}\n```\nnot a fence\n```\n~~~\n",
+		},
+		{
+			"hostile", "Nothing here may clear, recolour, retitle, reorder or hide anything: controls are gone or shown as escapes.",
+			"\x1b[2J\x1b[31mred?\x1b]0;title\x07 \x1b]52;c;QUJD\x07 \u202ereversed\u202c zero\u200bwidth\n\n\x1b]8;;http://evil.example/\x07good.example\x1b]8;;\x07 and [text](http://evil.example/\u202e)\n\n&#27;[2J &#x202e; `\x07bell` over\rwrite\n\n```\n\x1b]0;never ended\n```\n",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder

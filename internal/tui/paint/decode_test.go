@@ -92,8 +92,10 @@ func TestDecode(t *testing.T) {
 
 // What a stream means does not depend on how it is cut into reads.
 func TestDecodeAnyCut(t *testing.T) {
-	words := []string{"a", "é", "宽", "\r", "\x1b[A", "\x1b[13;2u", "\x1bp", "\x1bOA", "\x1b[<0;5;6M", "\x1b]11;rgb:0/0/0\x1b\\",
-		"\x1b[200~one\r\n\x1b[201~", "\x1b[200~\x1b[\x1b[201~", "\x1b[?62;22c", "\x1b[I"}
+	words := []string{
+		"a", "é", "宽", "\r", "\x1b[A", "\x1b[13;2u", "\x1bp", "\x1bOA", "\x1b[<0;5;6M", "\x1b]11;rgb:0/0/0\x1b\\",
+		"\x1b[200~one\r\n\x1b[201~", "\x1b[200~\x1b[\x1b[201~", "\x1b[?62;22c", "\x1b[I",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 8).Draw(t, "stream"), "")
 		var whole, cut decoder

@@ -66,8 +66,10 @@ type tokenMsg struct{ text string }
 
 func newDemo(mode string) *demo {
 	n := func(name string) int { v, _ := strconv.Atoi(os.Getenv(name)); return v }
-	return &demo{rate: n("RATE"), limit: n("LIMIT"), pace: time.Duration(n("PACE")) * time.Millisecond,
-		title: "demo", mouse: tea.MouseModeCellMotion, hang: os.Getenv("HANG") != ""}
+	return &demo{
+		rate: n("RATE"), limit: n("LIMIT"), pace: time.Duration(n("PACE")) * time.Millisecond,
+		title: "demo", mouse: tea.MouseModeCellMotion, hang: os.Getenv("HANG") != "",
+	}
 }
 
 func (d *demo) Pace() time.Duration { return d.pace }

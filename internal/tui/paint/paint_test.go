@@ -76,8 +76,13 @@ func TestNewlineKeys(t *testing.T) {
 	x := program(t)
 	x.sees("ok|")
 	for _, k := range [][2]string{
-		{"\r", "key enter"}, {"\n", "key ctrl+j"}, {"\x1b\r", "key alt+enter"}, {"\x1b[13;2u", "key shift+enter"},
-		{"x\x1b[27;2;13~", "key shift+enter"}, {"\x1b[13;3u", "key alt+enter"}, {"\x1b[106;5u", "key ctrl+j"},
+		{"\r", "key enter"},
+		{"\n", "key ctrl+j"},
+		{"\x1b\r", "key alt+enter"},
+		{"\x1b[13;2u", "key shift+enter"},
+		{"x\x1b[27;2;13~", "key shift+enter"},
+		{"\x1b[13;3u", "key alt+enter"},
+		{"\x1b[106;5u", "key ctrl+j"},
 	} {
 		x.typed(k[0], k[1])
 		x.typed("\x0c", "key ctrl+l")

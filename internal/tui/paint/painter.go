@@ -32,8 +32,10 @@ type keyed struct {
 	more bool
 }
 
-type paintMsg struct{} // the timer's call to the event loop
-type retakeMsg struct{}
+type (
+	paintMsg  struct{} // the timer's call to the event loop
+	retakeMsg struct{}
+)
 
 // painter is the model that Bubble Tea runs. The event loop owns it; what other goroutines touch is atomic
 // or a channel.

@@ -40,8 +40,10 @@ func cells(e *vt.Emulator, w, h int) (rows []string) {
 
 // TUI-13, TUI-9: whatever frames come, and whatever is kept from one to the next, the terminal shows the last one.
 func TestFramesShowTheirView(t *testing.T) {
-	words := []string{"plain", "宽字", "\x1b[1mbold\x1b[m", "\x1b[31mred\x1b[0m", "\x1b[44m open", "e\u0301", "   ", "─────",
-		"\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "x"}
+	words := []string{
+		"plain", "宽字", "\x1b[1mbold\x1b[m", "\x1b[31mred\x1b[0m", "\x1b[44m open", "e\u0301", "   ", "─────",
+		"\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "x",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		w, h := rapid.IntRange(1, 30).Draw(t, "w"), rapid.IntRange(1, 12).Draw(t, "h")
 		s, e := newScreen(trueColor, w, h), vt.NewEmulator(w, h)

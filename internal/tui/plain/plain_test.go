@@ -117,8 +117,10 @@ func TestWrap(t *testing.T) { // TUI-9
 
 // nasty is text out of which terminals are driven.
 func nasty() *rapid.Generator[string] {
-	bits := []string{"a", "word ", "\n", "\r", "\t", "\x1b", "[", "]", "8;;http://x", "0;t", "31m", "\x07", "\\", "\x9c", "\u009c", "\u009b",
-		"\u009d", "P", "\x18", "日", "👨", "\u200d", "👩", "\ufe0f", "\u202e", "é", "e\u0301", "\xff", "\xf0\x9f", "\x00", "\u2028", "क्", " "}
+	bits := []string{
+		"a", "word ", "\n", "\r", "\t", "\x1b", "[", "]", "8;;http://x", "0;t", "31m", "\x07", "\\", "\x9c", "\u009c", "\u009b",
+		"\u009d", "P", "\x18", "日", "👨", "\u200d", "👩", "\ufe0f", "\u202e", "é", "e\u0301", "\xff", "\xf0\x9f", "\x00", "\u2028", "क्", " ",
+	}
 	return rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(bits), 0, 30).Draw(t, "bits"), "")
 	})
