@@ -942,7 +942,7 @@ func TestDemoInInterface(t *testing.T) { // PERM-2, LOG-14, TUI-3
 	x.says(demo.Prompt)
 	x.sees("Run this command?", "go test ./...")
 	x.answers("s", "s and a are for")
-	x.sees("s again allows for this session: bash(go test ./...)")
+	x.sees("s again", "bash(go test ./...)")
 	x.in("s")
 	x.sees("Make this change?", "match.go", "'?'")
 	x.answers("y", "Make this change?")

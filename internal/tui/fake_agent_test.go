@@ -306,7 +306,10 @@ func (s *stage) send(msgs ...tea.Msg) {
 }
 
 func (s *stage) settle() {
-	for {
+	for n := 0; ; n++ {
+		if n > 10_000 {
+			s.t.Fatal("messages without end")
+		}
 		synctest.Wait()
 		select {
 		case m := <-s.came:

@@ -528,6 +528,12 @@ func TestCursorIsWhereLettersGo(t *testing.T) { // case TUI-04
 			}
 			s.press("<esc>")
 		}
+		// More than there is room for: what is above is cut, and the cursor moves along.
+		s.a.files = []string{"greet.go", "greet_test.go", "grey.go", "grow.go"}
+		s.send(tea.WindowSizeMsg{Width: 24, Height: 6})
+		s.press("a<ctrl+j>b<ctrl+j>@gr")
+		at("completion in a long draft", "@gr")
+		s.press("<esc><ctrl+c>")
 		s.works("run it")
 		s.question("bash", `{"command":"x"}`, "x")
 		s.asked()

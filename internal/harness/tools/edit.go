@@ -173,9 +173,13 @@ func (ch change) apply(raw string) (out, words string, err error) {
 	if s.to == v.text[s.from:s.end] {
 		return "", "", errNoChange
 	}
-	first, last := v.line(s.from), v.line(s.end)
-	words = fmt.Sprintf("1 replacement at line %d. old_string matched only but for whitespace (lines %d-%d); new_string was given the file's indentation and reads now:\n%s",
-		first, first, last, excerpt(s))
+	first, last := v.line(s.from), v.line(max(s.end-1, s.from))
+	words = fmt.Sprintf("1 replacement at line %d. old_string matched only but for whitespace (lines %d-%d)", first, first, last)
+	if s.to == "" {
+		words += "; they are removed"
+	} else {
+		words += "; new_string was given the file's indentation and reads now:\n" + excerpt(s)
+	}
 	return v.splice(raw, []span{s}), words, nil
 }
 
@@ -285,15 +289,16 @@ func isSpace(c byte) bool {
 
 // refit makes a loose span the place of new text, in the file's indentation. A
 // span inside a line takes its place as it is, if both are of one line; else
-// it is whole lines, which have to correspond to the model's one by one. It is
-// not ok where the indentation of a new line can't be known.
+// it is whole lines, which have to correspond to the model's one by one, the
+// empty ones at both ends too. It is not ok where that is not so, or where the
+// indentation of a new line can't be known.
 func refit(text string, s span, from, to string) (span, bool) {
 	start := strings.LastIndexByte(text[:s.from], '\n') + 1
 	end := len(text)
 	if i := strings.IndexByte(text[s.end:], '\n'); i >= 0 {
 		end = s.end + i
 	}
-	from, to = strings.Trim(from, "\n"), strings.Trim(to, "\n")
+	from, to = strings.TrimRight(from, " \t"), strings.TrimRight(to, " \t")
 	if strings.TrimSpace(text[start:s.from]) != "" || strings.TrimSpace(text[s.end:end]) != "" {
 		if strings.Contains(from, "\n") || strings.Contains(to, "\n") || strings.Contains(text[s.from:s.end], "\n") {
 			return s, false
@@ -301,21 +306,43 @@ func refit(text string, s span, from, to string) (span, bool) {
 		s.to = strings.TrimSpace(to)
 		return s, true
 	}
-	m, ok := learn(strings.Split(text[start:s.end], "\n"), strings.Split(strings.TrimRight(from, " \t\n"), "\n"))
+	wrote := strings.Split(from, "\n")
+	before, after := 0, 0 // empty lines of the model's, and ends of lines after its last word
+	for strings.TrimSpace(wrote[before]) == "" {
+		before++
+	}
+	for strings.TrimSpace(wrote[len(wrote)-1-after]) == "" {
+		after++
+	}
+	m, ok := learn(strings.Split(text[start:s.end], "\n"), wrote[before:len(wrote)-after])
 	if !ok {
 		return s, false
 	}
-	lines, ok := m.fit(strings.Split(strings.TrimRight(to, " \t\n"), "\n"))
+	lines, ok := m.fit(strings.Split(to, "\n"))
 	if !ok {
 		return s, false
 	}
 	s.from, s.to = start, strings.Join(lines, "\n")
+	for range before {
+		i := strings.LastIndexByte(text[:max(s.from-1, 0)], '\n') + 1
+		if s.from == 0 || strings.TrimSpace(text[i:s.from]) != "" {
+			return s, false
+		}
+		s.from = i
+	}
+	for range after {
+		i := strings.IndexByte(text[s.end:], '\n')
+		if i < 0 || strings.TrimSpace(text[s.end:s.end+i]) != "" {
+			return s, false
+		}
+		s.end += i + 1
+	}
 	return s, true
 }
 
 // excerpt is what now stands in place of a span, at most twelve lines of it.
 func excerpt(s span) string {
-	lines := strings.Split(s.to, "\n")
+	lines := strings.Split(strings.TrimSuffix(s.to, "\n"), "\n")
 	if len(lines) > 12 {
 		lines = append(lines[:11:11], fmt.Sprintf("… %d more lines", len(lines)-11))
 	}
