@@ -25,10 +25,11 @@ import (
 // A desk is this machine as the interface sees it: a session that is opened
 // while the first frame is already on the screen (TUI-1).
 type desk struct {
-	m     *machine
-	ctx   context.Context
-	opts  harness.Options
-	ident tui.Identity
+	m      *machine
+	folder string // that the program was started in
+	ctx    context.Context
+	opts   harness.Options
+	ident  tui.Identity
 
 	mu    sync.Mutex
 	path  string // of the session to open, "" for a new one
@@ -42,7 +43,7 @@ var _ tui.Agent = (*desk)(nil)
 // newDesk begins to open a session and returns at once.
 func newDesk(ctx context.Context, m *machine, o harness.Options, path string) *desk {
 	home, _ := os.UserHomeDir()
-	d := &desk{m: m, ctx: ctx, opts: o, path: path}
+	d := &desk{m: m, folder: m.workspace, ctx: ctx, opts: o, path: path}
 	d.ident = tui.Identity{
 		Workspace: m.workspace, Home: home, GitBranch: gitBranch(m.workspace), Model: o.Model, Mode: m.set.Permissions.Mode,
 		Script: m.script, Program: programName(), Notice: m.notice, Setup: o.Model == (session.Model{}) && path == "",

@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
@@ -16,10 +18,14 @@ import (
 // historyLines is how many lines the composer remembers.
 const historyLines = 1000
 
-func (d *desk) draftPath() string { return filepath.Join(d.m.folders.State, "draft.txt") }
+func (d *desk) draftPath() string {
+	sum := sha256.Sum256([]byte(d.folder))
+	return filepath.Join(d.m.folders.State, "draft-"+hex.EncodeToString(sum[:8])+".txt")
+}
 
-// SaveDraft keeps what is written and not sent. There is one draft: the one of
-// the window that was typed in last.
+// SaveDraft keeps what is written and not sent. There is one draft for each
+// folder that the program is started in: the one of the window that was typed
+// in last.
 func (d *desk) SaveDraft(_ context.Context, text string) error {
 	if text == "" {
 		if err := os.Remove(d.draftPath()); !errors.Is(err, os.ErrNotExist) {

@@ -153,6 +153,9 @@ func signalled(ctx context.Context) (context.Context, func()) {
 		if s, ok := <-c; ok {
 			cancel(errSignal{s})
 			signal.Stop(c) // a second one ends the program the hard way
+			if s == syscall.SIGHUP {
+				signal.Ignore(syscall.SIGHUP) // a shell and the kernel each send one
+			}
 		}
 	}()
 	return ctx, func() { signal.Stop(c); cancel(nil) }

@@ -125,6 +125,17 @@ func runOn(ctx context.Context, e *env, m *machine, r *runFlags, args []string) 
 	if d := l.Session.Damage(); len(d) > 0 {
 		return exit(exitSession, "part of session %s can't be read (line %d, byte %d): nothing was written; `agent session verify` says more", l.ID(), d[0].Line, d[0].Bad)
 	}
+	model := l.State().Branch.Model
+	if chosen, by, err := m.model(); err == nil && (path == "" || by == "flag") {
+		model = chosen
+	}
+	if _, err := o.Resolve(ctx, model); err != nil { // before the turn is touched
+		var x *exitError
+		if errors.As(err, &x) {
+			return err
+		}
+		return exit(exitUsage, "%w", err)
+	}
 	t := &turn{l: l, m: m, show: show, after: l.Session.Head()}
 	return t.do(ctx, e, prompt)
 }

@@ -110,6 +110,11 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			if err := m.badRules(); err != nil {
 				return err
 			}
+			if m.set.Model.Provider != "" && m.set.Model.Model != "" {
+				if _, _, err := m.model(); err != nil {
+					return err
+				}
+			}
 			if len(m.set.Problems) > 0 {
 				return exit(exitUsage, "%s", words.Count(len(m.set.Problems), "value")+" of "+m.set.Path+" can't be used; the defaults run instead")
 			}

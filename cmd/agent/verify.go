@@ -47,6 +47,9 @@ func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) 
 		return sessionErr(err)
 	}
 	bad := rep.Bad()
+	if rep.Events == 0 && len(rep.Damage) == 0 {
+		return exit(exitSession, "%s holds no session: its first line is not there", path)
+	}
 	if asJSON {
 		printJSON(w, map[string]any{
 			"lines": rep.Lines, "events": rep.Events, "bytes": rep.Bytes, "references": refs, "damage": rep.Damage, "content": missing, "first_bad_byte": bad,
@@ -70,7 +73,7 @@ func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) 
 		return exit(exitSession, "damaged: %s lost or changed; the rest of the session can be read", words.Count(len(missing), "blob"))
 	}
 	if !asJSON {
-		fprintln(w, "whole: every line, reference and hash is as it was written")
+		fprintln(w, "whole: every line follows from the one before it, and every reference and hash is right")
 	}
 	return nil
 }

@@ -109,7 +109,11 @@ func (m *machine) model() (session.Model, string, error) {
 	}
 	p, ok := m.set.Provider(c.Provider)
 	if !ok {
-		return model, by, exit(exitUsage, "%s: no such provider; known are %s", c.Provider, strings.Join(m.providerNames(), ", "))
+		where := "model.provider in " + m.set.Path
+		if by == "flag" {
+			where = "--model"
+		}
+		return model, by, exit(exitUsage, "%s: %s: no such provider; known are %s", where, c.Provider, strings.Join(m.providerNames(), ", "))
 	}
 	model.API = p.API
 	return model, by, nil

@@ -64,6 +64,16 @@ func page(r scripted.Request, n int) string {
 			b.WriteString("\nNothing is new since the request before: it is sent again.")
 		}
 	}
+	if r.Shared.Of == 0 { // the first since the program was started
+		for i, m := range messages {
+			if m.Get("role").Str == "assistant" {
+				fresh = i
+			}
+		}
+		if fresh > 0 {
+			b.WriteString("\nThe program was started anew: below the line NEW stands the last answer, and what followed it.")
+		}
+	}
 	b.WriteString("\n\n")
 	bar(&b, "tools")
 	for _, t := range r.Get("tools").Array() {
@@ -73,7 +83,7 @@ func page(r scripted.Request, n int) string {
 	for i, m := range messages {
 		if i == fresh && i > 0 {
 			b.WriteString("########## NEW ##########\n\n")
-			if fresh < r.Shared.Of {
+			if r.Shared.Of > 0 && fresh < r.Shared.Of {
 				fmt.Fprintf(&b, "(The request before went on differently here: %d of its messages were replaced.)\n\n", r.Shared.Of-fresh)
 			}
 		}

@@ -43,7 +43,7 @@ func Classify(r Refused) *Error {
 	}
 	if c.html {
 		e.Kind, e.Retry = Gateway, transient(status)
-		e.Message = fmt.Sprintf("%s answered with a web page (status %d); check the address, and the proxy in between", r.Host, r.Status)
+		e.Message = fmt.Sprintf("%s answered with a web page (status %d)", r.Host, r.Status)
 		e.order(r.Header)
 		return e
 	}

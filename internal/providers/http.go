@@ -311,7 +311,7 @@ func Broken(to Endpoint, host string, err error) *Error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Sub, e.Message = "refused", fmt.Sprintf("nothing listens at %s", host)
 		if loopback(hostOnly(host)) {
-			e.Message += "; is the model server running?"
+			e.Message += "; start the model server, or correct the base URL"
 		} else {
 			e.Message += "; check the base URL"
 		}

@@ -212,7 +212,7 @@ func TestUnreachable(t *testing.T) {
 		client          *http.Client
 		retry           bool
 	}{
-		{closed, "refused", "is the model server running?", nil, true},
+		{closed, "refused", "start the model server", nil, true},
 		{"http://api.nowhere.invalid/", "dns", "no address found for api.nowhere.invalid", silent, true},
 		{tls.URL, "tls", "is not trusted", nil, false},
 		{strings.Replace(plain.URL, "http:", "https:", 1), "tls", "did you mean http://", nil, false},

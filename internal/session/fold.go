@@ -191,6 +191,7 @@ func (f *Fold) applySession(b *branch, e Entry) {
 		s.cut("tools", ItemID{})
 	case RunStarted:
 		s.Run = ev.Run
+		f.growing.Mode = f.growing.Settings.PermissionMode // another was for the run before it
 	case RunEnded:
 		if s.Run == ev.Run {
 			s.Run = ""

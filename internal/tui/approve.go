@@ -112,6 +112,15 @@ func (a *approval) key(k tea.KeyPressMsg) (answerMsg, bool) {
 	return answerMsg{}, false
 }
 
+// pages reports whether a key scrolls what is asked.
+func (a *approval) pages(k tea.KeyPressMsg) bool {
+	switch k.String() {
+	case "up", "down", "pgup", "pgdown", "space":
+		return true
+	}
+	return false
+}
+
 func (a *approval) answer(what string, keep bool) answerMsg {
 	a.asked = true
 	m := answerMsg{Answer: drive.Answer{Question: a.question, Answer: what}, keep: keep}
@@ -132,7 +141,7 @@ const leastAsked = 3
 
 // view draws the question in about h lines of width w, and in at most most.
 // Where that is little, the keys give way and what is asked does not.
-func (a *approval) view(w, h, most int, l look, more int) []string {
+func (a *approval) view(w, h, most int, l look, more int, writing bool) []string {
 	title := "Allow this " + a.what + "?"
 	switch a.what {
 	case "command":
@@ -161,27 +170,9 @@ func (a *approval) view(w, h, most int, l look, more int) []string {
 			}
 		}
 	}
-	var keys []string
-	if a.saying {
-		keys = plain.Wrap("Tell the model why: "+plain.Clean(string(a.words))+sayingMark+" (Enter refuses, Esc goes back)", w)
-	} else {
-		choices := "y yes, once · n no · d no, and say why"
-		if a.rule != "" {
-			choices += " · s until you quit · a always"
-		}
-		keys = plain.Wrap(choices+" · Esc stops the turn", w)
-		switch {
-		case a.rule == "":
-		case a.half == "s":
-			keys = append(keys, plain.Wrap("s again allows until you quit: "+plain.Visible(a.rule), w)...)
-		case a.half == "a":
-			keys = append(keys, plain.Wrap("a again allows from now on: "+plain.Visible(a.rule), w)...)
-		default:
-			keys = append(keys, plain.Wrap("s and a are for: "+plain.Visible(a.rule), w)...)
-		}
-	}
+	keys := a.keys(w, a.seen, writing)
 	fit := max(min(len(keys), most-len(out)-leastAsked), 1)
-	a.ruleShown = fit == len(keys) && !a.saying // a rule that can't be seen can't be given
+	a.ruleShown = fit == len(keys) && !a.saying && !writing // a rule that can't be seen can't be given
 	keys = keys[:fit]
 	room := max(min(max(h-len(out)-len(keys), leastAsked), most-len(out)-len(keys)), 1)
 	a.scroll = max(min(a.scroll, len(body)-room), 0)
@@ -194,10 +185,42 @@ func (a *approval) view(w, h, most int, l look, more int) []string {
 		out = append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %d more %s below (Down, PgDn)", left, plural(left, "line")), w)))
 	}
 	a.look(w, end, len(body))
+	if less := a.keys(w, a.seen, writing); len(less) >= len(keys) {
+		keys = less[:len(keys)]
+	}
 	for _, k := range keys {
 		out = append(out, l.ink(inkDim, k))
 	}
 	return out
+}
+
+// keys are the lines that say what can be pressed.
+func (a *approval) keys(w int, seen, writing bool) []string {
+	switch {
+	case a.saying:
+		return plain.Wrap("Tell the model why: "+plain.Clean(string(a.words))+sayingMark+" (Enter refuses, Esc goes back)", w)
+	case writing:
+		return plain.Wrap("Letters go to the message below: send it, or clear it (Ctrl+C), to answer · Esc stops the turn", w)
+	}
+	choices := "y or Enter yes, once"
+	if !seen {
+		choices = "y or Enter read more"
+	}
+	choices += " · n no · d no, and say why"
+	if a.rule != "" {
+		choices += " · s until you quit · a always"
+	}
+	keys := plain.Wrap(choices+" · Esc stops the turn", w)
+	switch {
+	case a.rule == "":
+	case a.half == "s":
+		keys = append(keys, plain.Wrap("s again allows until you quit: "+plain.Visible(a.rule), w)...)
+	case a.half == "a":
+		keys = append(keys, plain.Wrap("a again allows from now on: "+plain.Visible(a.rule), w)...)
+	default:
+		keys = append(keys, plain.Wrap("s and a are for: "+plain.Visible(a.rule), w)...)
+	}
+	return keys
 }
 
 // withoutIndex leaves out of a shown diff the line of hashes, which is for

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"pgregory.net/rapid"
@@ -258,9 +259,14 @@ func TestTypingIsNoAnswer(t *testing.T) { // PERM-2, case TUI-11
 		s.press("half a mess")
 		q := s.question("bash", `{"command":"x"}`, "rm -rf /")
 		s.asked()
+		s.press("age")
+		s.sees("Letters go to the message below")
+		s.wantCommands("")
+		s.wantDraft("half a message")
+		s.press("<ctrl+c>")
+		s.later(time.Second)
 		s.press("y")
 		s.wantCommands(fmt.Sprintf(`answer %d once rule="" words=""`, q))
-		s.wantDraft("half a mess")
 	})
 	scene(t, func(s *stage) { // Enter behind a draft sends the draft
 		s.works("run it")
@@ -388,7 +394,7 @@ func TestApprovalProperties(t *testing.T) { // PERM-2, case SEC-11
 		seen := map[string]bool{}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			w, h := 12+rapid.IntRange(0, 60).Draw(t, "w"), rapid.IntRange(5, 20).Draw(t, "h")
-			out := a.view(w, h*3/5, h, plainLook(plainTime()), 0)
+			out := a.view(w, h*3/5, h, plainLook(plainTime()), 0, false)
 			if len(out) > h {
 				t.Fatalf("%d lines, want at most %d", len(out), h)
 			}

@@ -134,12 +134,14 @@ func (r *Root) paused() bool {
 func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	w, h := r.frame.W, r.frame.H
 	l := r.look()
-	status := statusLine(w, l, r.id, r.state)
+	shown := r.state
+	shown.Session.Mode = r.mode()
+	status := statusLine(w, l, r.id, shown)
 	var below []string
 	x, y = -1, -1
 	if c.question != nil {
 		more := max(len(waiting(r.state))-1, 0)
-		below = c.question.view(w, h*2/3, h-1, l, more)
+		below = c.question.view(w, h*2/3, h-1, l, more, !c.comp.Empty())
 		if !c.comp.Empty() && h >= 12 {
 			// What is being written stays in sight.
 			rows, cx, cy := c.comp.View(w, 2, r.frame.Theme)
@@ -230,7 +232,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 	if n := len(queue); n > 0 && w >= 40 {
 		says := "  Alt+Up edits the last one"
 		if !working(r.state) && slices.ContainsFunc(r.state.Branch.Queue, func(q session.Queued) bool { return q.Held }) {
-			says += "; Enter sends what is held, one after the other"
+			says = "  Enter on an empty line sends it;" + says[1:]
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate(says, w)))
 	}

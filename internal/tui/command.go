@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,7 +74,12 @@ func (r *Root) command(name, args string) tea.Cmd {
 			r.say("error", "/rename wants a title")
 			return nil
 		}
-		return r.submit(drive.Rename{Title: []byte(args)})
+		return func() tea.Msg {
+			if err := r.agent.Submit(r.ctx, drive.Rename{Title: []byte(args)}); err != nil {
+				return failedMsg{err}
+			}
+			return saidMsg{"success", "The session is called " + args + "."}
+		}
 	case "exit":
 		return r.quit(false)
 	default:
@@ -97,12 +103,17 @@ func (r *Root) pastToasts() string {
 func (r *Root) copy(args string) tea.Cmd {
 	text := r.chat.tr.answer()
 	if args != "" {
-		code, ok := r.chat.tr.lastCode()
-		if !ok {
-			r.say("warning", "There is no code block in the last answer.")
+		blocks := r.chat.tr.lastCode()
+		n, err := strconv.Atoi(args)
+		switch {
+		case err != nil || n < 1:
+			r.say("error", "/copy takes the number of a code block of the last answer, from 1.")
+			return nil
+		case n > len(blocks):
+			r.say("warning", fmt.Sprintf("The last answer with code has %d code %s.", len(blocks), plural(len(blocks), "block")))
 			return nil
 		}
-		text = code
+		text = blocks[n-1]
 	}
 	if text == "" {
 		r.say("warning", "There is no answer to copy yet.")
@@ -256,7 +267,7 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 	}
 	r.epoch++
 	r.id, r.state, r.version, r.fault, r.pulses = m.id, session.State{}, 0, "", nil
-	r.busy, r.ours = false, false
+	r.busy, r.ours, r.toasts = false, false, nil
 	r.frame.State = r.state
 	old := r.chat
 	r.chat = newChat(r.look(), old.comp)

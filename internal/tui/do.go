@@ -27,7 +27,7 @@ func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 	if again == 0 {
 		c.hint = ""
 	}
-	if c.question != nil && !c.writes(k, r.now, r.more) {
+	if c.question != nil && !c.writes(k, r.now, r.more || r.tooSmall()) {
 		return tea.Batch(wait, r.answerKey(k, at))
 	}
 	act, cmd := c.comp.Key(k, r.frame.Keys, at, r.more)
@@ -46,12 +46,12 @@ func (c *chat) writes(k tea.KeyPressMsg, now time.Time, more bool) bool {
 		return false
 	}
 	switch k.String() {
-	case "up", "down", "pgup", "pgdown", "esc":
+	case "up", "down", "pgup", "pgdown", "esc", "alt+up":
 		return false
 	case "enter":
 		return !c.comp.Empty() || c.typing(now, more)
 	}
-	return k.Text != "" && c.typing(now, more) || k.Text == "" && !c.comp.Empty()
+	return !c.comp.Empty() || k.Text != "" && c.typing(now, more)
 }
 
 // typing reports whether a letter belongs to a message: a question that comes
@@ -66,11 +66,19 @@ func (c *chat) typing(now time.Time, more bool) bool {
 func (r *Root) answerKey(k tea.KeyPressMsg, at Where) tea.Cmd {
 	q := r.chat.question
 	if !q.saying {
-		switch act, _ := r.frame.Keys.Action(k, at|WhenEmpty); act {
-		case ActClear:
+		act, _ := r.frame.Keys.Action(k, at|WhenEmpty)
+		switch {
+		case act == ActClear:
 			r.chat.hint = "Ctrl+C again quits."
 			return nil
-		case ActInterrupt, ActQuit, ActSuspend, ActRedraw, ActExpand, ActHelp:
+		case k.String() == "esc" && q.half != "": // takes the first press back
+			q.half = ""
+			return nil
+		case k.String() == "pgup" && q.scroll == 0:
+			return r.do(ActScrollUp, at)
+		case k.String() == "pgdown" && !r.chat.tr.following():
+			return r.do(ActScrollDown, at)
+		case act == ActHelp, k.Text == "" && act != "" && act != ActSend && act != ActUp && act != ActDown && !q.pages(k):
 			return r.do(act, at)
 		}
 	}
@@ -192,6 +200,9 @@ func (r *Root) send(steer bool) tea.Cmd {
 		}
 		return tea.Batch(r.remember(c.comp.Sent()), r.command(cmd.Name, args))
 	case ShellKind:
+		if r.id.Setup {
+			return r.offers() // a session begins with its model
+		}
 		cmd = r.shell(text)
 	default:
 		if r.id.Setup {
@@ -309,10 +320,7 @@ type takenBackMsg struct{ text string }
 
 // nextMode goes on to the next permission mode; full is asked about once.
 func (r *Root) nextMode() tea.Cmd {
-	mode := r.state.Session.Mode
-	if mode == "" {
-		mode = r.id.Mode
-	}
+	mode := r.mode()
 	next := map[string]string{"ask": "edit", "edit": "full", "full": "ask"}[mode]
 	if next == "" {
 		next = "ask"
@@ -323,6 +331,15 @@ func (r *Root) nextMode() tea.Cmd {
 	r.open(NewConfirm("Full permission", "In full mode commands and edits run without asking. Only files outside the workspace still ask. Switch it on?",
 		Choice{Label: "No, stay in " + mode + " mode", Key: "n"}, Choice{Label: "Yes, for this session", Key: "y", Msg: modeMsg{next}}))
 	return nil
+}
+
+// mode is the permission mode that calls of here are judged by. One that was
+// switched on holds for its run, and what another run switched on is not ours.
+func (r *Root) mode() string {
+	if m := r.state.Session.Mode; r.ours && m != "" {
+		return m
+	}
+	return r.id.Mode
 }
 
 type modeMsg struct{ mode string }

@@ -376,7 +376,7 @@ func (r *row) text(e session.Entry, at *session.Text) {
 }
 
 func jobEnd(ev session.JobEnded) string {
-	why := map[string]string{"exited": "", "killed": "killed", "closed": "the program ended", "lost": "the program ended without closing it", "timeout": "timed out"}
+	why := map[string]string{"exited": "", "killed": "killed", "closed": "the program ended", "lost": "lost, since the program ended; its processes may still run", "timeout": "timed out"}
 	s, known := why[ev.Why]
 	if !known {
 		s = ev.Why

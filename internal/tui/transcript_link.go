@@ -161,7 +161,7 @@ func modelWords(ev session.ModelChosen) string {
 // lostWords is the row of a run that nobody closed.
 func lostWords(doing string) string {
 	if doing == "" {
-		return "The program ended here without closing the session."
+		return "The program ended without closing the session."
 	}
 	return "The program ended " + doing + "."
 }

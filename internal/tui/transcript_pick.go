@@ -88,22 +88,25 @@ func (t *transcript) answer() string {
 	return ""
 }
 
-// lastCode is the last code block of the last answer that has one.
-func (t *transcript) lastCode() (code string, ok bool) {
-	for i := len(t.rows) - 1; i >= 0 && !ok; i-- {
+// lastCode is the code blocks of the last answer that has some.
+func (t *transcript) lastCode() (blocks []string) {
+	for i := len(t.rows) - 1; i >= 0 && len(blocks) == 0; i-- {
 		r := t.rows[i]
 		if r.kind != rowAssistant || !strings.Contains(r.src.text, "```") {
 			continue
 		}
 		doc := r.document(t.look)
 		lines := doc.Lines(max(t.width, narrow))
-		for j := len(lines) - 1; j >= 0 && !ok; j-- {
-			if b := lines[j].Block; b >= 0 && (j+1 == len(lines) || lines[j+1].Block != b) {
-				code, _, ok = doc.Code(b)
+		for j, x := range lines {
+			if x.Block < 0 || j > 0 && lines[j-1].Block == x.Block {
+				continue
+			}
+			if code, _, ok := doc.Code(x.Block); ok {
+				blocks = append(blocks, strings.TrimRight(code, "\n"))
 			}
 		}
 	}
-	return strings.TrimRight(code, "\n"), ok
+	return blocks
 }
 
 // find moves the view to the next row that has a text, the one before where

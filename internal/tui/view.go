@@ -15,6 +15,9 @@ const (
 	leastH = 6
 )
 
+// tooSmall reports whether nothing of the conversation can be shown.
+func (r *Root) tooSmall() bool { return r.frame.W < leastW || r.frame.H < leastH }
+
 // View lays the overlays over the conversation.
 func (r *Root) View() tea.View {
 	w, h := r.frame.W, r.frame.H
@@ -24,7 +27,7 @@ func (r *Root) View() tea.View {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	v.WindowTitle = r.title()
-	if w < leastW || h < leastH {
+	if r.tooSmall() {
 		v.Content = plain.Truncate("window too small", max(w, 1))
 		return v
 	}

@@ -1,11 +1,13 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
 	"varve/internal/harness/drive"
@@ -85,5 +87,57 @@ func TestLongMessageFolds(t *testing.T) { // TUI-2
 		s.lacks("last")
 		s.press("<ctrl+o>")
 		s.sees("last")
+	})
+}
+
+// What can't be seen can't be allowed, and what leads to it can be read.
+func TestQuestionThatIsNotSeen(t *testing.T) { // PERM-2, TUI-9
+	scene(t, func(s *stage) {
+		s.works("run it")
+		q := s.question("bash", `{"command":"x"}`, "rm -rf /")
+		s.asked()
+		s.send(tea.WindowSizeMsg{Width: 20, Height: 5})
+		s.later(2 * time.Second)
+		s.press("y")
+		s.wantCommands("")
+		s.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+		s.press("<backspace>")
+		s.later(2 * time.Second)
+		s.press("a")
+		s.sees("a again allows")
+		s.press("<esc>") // takes the first press back, and stops nothing
+		s.wantCommands("")
+		s.press("<ctrl+p>")
+		s.sees("╭─")
+		s.press("<esc>")
+		s.later(2 * time.Second)
+		s.press("<enter>")
+		s.wantCommands(fmt.Sprintf(`answer %d once rule="" words=""`, q))
+	})
+}
+
+// A mode that another run switched on is not the one that holds here.
+func TestModeOfHere(t *testing.T) { // PERM-1
+	scene(t, func(s *stage) {
+		s.works("hello")
+		s.a.fact(session.Fact{Event: session.PermissionChanged{Mode: "full", Op: "mode", Scope: "run"}})
+		s.now()
+		s.sees("full")
+		s.a.notOurs = true
+		s.now()
+		s.lacks("full")
+		s.sees("ask")
+	})
+}
+
+func TestCopyByNumber(t *testing.T) { // TUI, commands
+	scene(t, func(s *stage) {
+		s.works("hello")
+		s.a.reply("assistant", "One:\n```sh\nls\n```\nTwo:\n```sh\npwd\n```\n")
+		s.now()
+		for _, c := range []struct{ args, says string }{{"0", "takes the number"}, {"x", "takes the number"}, {"3", "has 2 code blocks"}, {"1", "Copied one line"}} {
+			s.press("/copy " + c.args + "<enter>")
+			s.sees(c.says)
+		}
 	})
 }

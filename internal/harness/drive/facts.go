@@ -52,7 +52,7 @@ func told(call session.ItemID, why string, words string) session.Fact {
 const (
 	wordsNotRun   = "Not run: the user interrupted the turn."
 	wordsCut      = "Interrupted by the user while it ran. It may have had part of its effect."
-	wordsLost     = "The program ended while this was running. It may have had part of its effect; it was not run again."
+	wordsLost     = "The program ended while this was running. It may have had part of its effect, and what it started may still run; it was not run again."
 	wordsDenied   = "The user declined this call."
 	wordsHeadless = "Refused: this call needs the user's approval, and no user is there. "
 )

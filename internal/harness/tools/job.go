@@ -162,7 +162,7 @@ func (p *prep) job() (*job, error) {
 		return j, nil
 	}
 	if len(p.jobs.byID) == 0 {
-		return nil, fmt.Errorf("there is no job %q; none was started since the program started", clip(id, 60))
+		return nil, fmt.Errorf("there is no job %q; none was started since the program was. One of before is lost to it: if its processes still run, end them by the pid in its first result", clip(id, 60))
 	}
 	return nil, fmt.Errorf("there is no job %q; there are: %s", clip(id, 60), strings.Join(slices.Sorted(maps.Keys(p.jobs.byID)), ", "))
 }

@@ -73,6 +73,17 @@ func (p *painter) deliver(chunks <-chan []byte) {
 				return
 			}
 			events = d.feed(b)
+			for range 64 { // what is there already, so that a key knows what stands behind it
+				select {
+				case b, ok := <-chunks:
+					if ok {
+						events = append(events, d.feed(b)...)
+						continue
+					}
+				default:
+				}
+				break
+			}
 		case <-timer.C:
 			events = d.expire()
 		}
@@ -93,7 +104,8 @@ func (p *painter) deliver(chunks <-chan []byte) {
 			more := i+1 < len(events) || len(chunks) > 0
 			p.more.Store(more)
 			if k, ok := e.(uv.KeyPressEvent); ok {
-				p.prog.Send(keyed{tea.KeyPressMsg(k), more})
+				hurried := len(chunks) > 0 || i+1 < len(events) && isWritten(events[i+1])
+				p.prog.Send(keyed{tea.KeyPressMsg(k), hurried})
 				continue
 			}
 			p.prog.Send(e) // the event loop turns Ultraviolet's events into Bubble Tea's messages
@@ -104,6 +116,13 @@ func (p *painter) deliver(chunks <-chan []byte) {
 func isMotion(e uv.Event) bool {
 	_, ok := e.(uv.MouseMotionEvent)
 	return ok
+}
+
+// isWritten reports an event that a paste is made of. Esc behind Enter is two
+// keys that a person pressed.
+func isWritten(e uv.Event) bool {
+	k, ok := e.(uv.KeyPressEvent)
+	return ok && (k.Text != "" || k.Code == uv.KeyEnter || k.Code == uv.KeyTab || k.Mod == uv.ModCtrl && k.Code == 'j')
 }
 
 // asUser reports a message that a person caused and waits to see answered.
