@@ -191,3 +191,16 @@ func TestPuppetWithoutAFolder(t *testing.T) {
 	h.ask(t.Context(), hello)
 	h.wantHeard("the page can't be written: ")
 }
+
+// The first page after a restart says what followed the last answer.
+func TestPuppetStartedAnew(t *testing.T) {
+	h := newHand(t)
+	h.ask(t.Context(), hello, `{"role":"assistant","content":"Hello."}`, `{"role":"user","content":"and now?"}`)
+	h.wantSaid("request 1 waits in ")
+	before, fresh, ok := strings.Cut(h.read("request-001.md"), "########## NEW ##########")
+	if !ok || !strings.Contains(fresh, "and now?") || strings.Contains(fresh, "] user ]=====\n\nhello") || !strings.Contains(before, "started anew") {
+		t.Errorf("what is new:\n%s", fresh)
+	}
+	h.write("reply-001.md", "Nothing.\n@send")
+	h.wantHeard(`"content":"Nothing."`)
+}

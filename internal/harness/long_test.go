@@ -142,6 +142,30 @@ func TestGrantsEndWithTheRun(t *testing.T) {
 	}
 }
 
+// A permission mode that was switched on ends with its run. // PERM-1
+func TestModeEndsWithTheRun(t *testing.T) {
+	w := newWorld(t)
+	w.opts.Settings.PermissionMode = "ask"
+	w.script.rest = func(ctx context.Context, body string, sink providers.Sink) providers.Reply {
+		return text("Done.")(ctx, body, sink)
+	}
+	l := w.start()
+	say(t, l, "first")
+	ended(t, l, 1)
+	submit(t, l, drive.SetMode{Mode: "full"})
+	if got := l.State().Session.Mode; got != "full" {
+		t.Fatalf("the mode is %s", got)
+	}
+	l.Close()
+	l = w.resume(l.Session.Path())
+	say(t, l, "second")
+	ended(t, l, 2)
+	if got := l.State().Session.Mode; got != "ask" {
+		t.Errorf("the mode of the next run is %s", got)
+	}
+	l.Close()
+}
+
 // A call that was allowed and not started when its run died is judged and
 // asked about again: an approval in a log is history, and a log may come from
 // anywhere. // PERM-2, LOG-14
