@@ -82,6 +82,7 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 		Colors: colorprofile.Detect(os.Stdout, os.Environ()),
 	})
 	_, err = paint.Run(ctx, root, paint.Options{})
+	_ = d.SaveDraft(ctx, root.Draft()) // a save that was on its way may not have come
 	closeErr := d.Close()
 	m.goodbye(e, d)
 	var sig *paint.SignalError

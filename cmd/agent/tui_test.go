@@ -156,7 +156,7 @@ func playInterrupt(h *tuiHouse) { // TUI-5, case TUI-11
 	x.sees("Interrupted", "Let me think", "> my draft")
 	x.in(keyCtrlU)
 	x.gone("my draft")
-	x.says("run trap '' TERM INT; echo begun; sleep 1000")
+	x.says("run trap '' TERM INT; echo be''gun; sleep 1000")
 	x.sees("begun")
 	x.in(keyEsc)
 	x.await("two ends", func() bool { return h.kinds()["turn.ended"] == 2 })
@@ -396,7 +396,18 @@ func playSignals(h *tuiHouse) { // TUI-10, RUN-2
 		}
 		x.ends(code)
 	}
-	x := h.ready()
+	// A terminal that is closed sends more than one hang-up: the shell's and the
+	// kernel's. The turn is closed all the same, and its command ended.
+	x := h.ready("--mode", "full")
+	x.says("run trap '' TERM INT HUP; echo be''gun; sleep 1000; touch late")
+	x.sees("begun")
+	go func() {
+		for x.cmd.Process.Signal(syscall.SIGHUP) == nil {
+			<-time.After(5 * time.Millisecond)
+		}
+	}()
+	x.ends(129)
+	x = h.ready()
 	x.says("hang")
 	x.sees("Let me think")
 	x.in(keyCtrlC)
@@ -412,7 +423,7 @@ func playSignals(h *tuiHouse) { // TUI-10, RUN-2
 			h.t.Errorf("%s: the turn and the run were not closed (%v)", f, err)
 		}
 	}
-	if len(list) != 4 {
+	if len(list) != 5 {
 		h.t.Errorf("%d sessions", len(list))
 	}
 }
@@ -536,7 +547,12 @@ func playDraft(h *tuiHouse) { // TUI-4
 	x.in(keyCtrlD) // at once
 	x.ends(exitDone)
 	x = h.ready()
-	x.quits()
+	x.types("not this")
+	x.await("the draft on disk", func() bool { b, _ := os.ReadFile(state); return string(b) == "not this" })
+	x.quits() // deletes it, and leaves at once
+	if b, err := os.ReadFile(state); err == nil {
+		h.t.Errorf("what was deleted comes back: %q", b)
+	}
 }
 
 // The demo's work on a real module, on the screen: allowed once for each of

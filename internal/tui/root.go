@@ -257,6 +257,9 @@ func (r *Root) saveDraft() tea.Cmd {
 	return r.writeDraft(text)
 }
 
+// Draft is what is written and not sent, for who keeps it when the program ends.
+func (r *Root) Draft() string { return r.chat.comp.Draft().Whole() }
+
 func (r *Root) writeDraft(text string) tea.Cmd {
 	return func() tea.Msg {
 		if err := r.agent.SaveDraft(r.ctx, text); err != nil {
