@@ -43,7 +43,7 @@ func (l *Local) Follow(ctx context.Context, after session.Seq, version uint64) (
 
 // pulseEvery is how often a follower is told of pulses alone: as often as an
 // eye sees, however fast a model writes.
-const pulseEvery = 30 * time.Millisecond
+const pulseEvery = 40 * time.Millisecond
 
 // early waits where the last update of pulses was a moment ago, and reports
 // whether it waited. An entry ends the wait.

@@ -391,11 +391,11 @@ func (r *Root) look() look {
 // is called by the painter.
 func (r *Root) More(more bool) { r.more = more }
 
-// Pace lets text that streams be painted 30 times a second: fewer bytes, and
+// Pace lets text that streams be painted 25 times a second: fewer bytes, and
 // no eye sees the difference. It is asked by the painter.
 func (r *Root) Pace() time.Duration {
 	if r.chat.tr.streams() {
-		return time.Second / 30
+		return time.Second / 25
 	}
 	return 0
 }
