@@ -165,3 +165,16 @@ func lostWords(doing string) string {
 	}
 	return "The program ended " + doing + "."
 }
+
+func repairWords(ev session.LogRepaired) string {
+	n := words.Bytes(max(ev.To-ev.From, 0))
+	switch ev.Kind {
+	case "torn":
+		return "The session's file ended in the middle of a line: " + n + " were set aside."
+	case "foreign":
+		return "The session's file has " + n + " that are no event: they were set aside."
+	case "gap":
+		return "Part of the session's file is missing. What is left is shown."
+	}
+	return "The session's file was repaired (" + ev.Kind + ", " + n + ")."
+}
