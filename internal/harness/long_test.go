@@ -142,6 +142,51 @@ func TestGrantsEndWithTheRun(t *testing.T) {
 	}
 }
 
+// What fills the window, how large it is, and who says so, are facts of each
+// request; a provider's report counts more than our estimate. // CTX-6, CTX-7
+func TestOccupancyIsAFact(t *testing.T) {
+	w := newWorld(t)
+	w.script.rest = func(ctx context.Context, body string, sink providers.Sink) providers.Reply {
+		r := text("Done.")(ctx, body, sink)
+		r.Usage = &session.Usage{Input: 5000, Cached: 1000, Output: 10}
+		return r
+	}
+	l := w.start()
+	say(t, l, "first")
+	ended(t, l, 1)
+	if got := l.State().Occupancy(); got != (session.Tokens{N: 6010, By: "provider"}) {
+		t.Errorf("after a report: %+v", got)
+	}
+	say(t, l, "second")
+	ended(t, l, 2)
+	all, err := l.Session.Entries(0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent []session.RequestSent
+	for _, e := range all {
+		if r, ok := e.Event.(session.RequestSent); ok {
+			sent = append(sent, r)
+		}
+	}
+	if len(sent) != 2 {
+		t.Fatalf("%d requests", len(sent))
+	}
+	first, second := sent[0].Occupancy, sent[1].Occupancy
+	if first.By != "est" || first.N == 0 || first.N > 4000 {
+		t.Errorf("nothing was reported yet: %+v", first)
+	}
+	if second.By != "est" || second.N <= 6010 || second.N > 6100 {
+		t.Errorf("a report, and a message since: %+v", second)
+	}
+	for _, r := range sent {
+		if r.Capacity.Source == "" {
+			t.Errorf("who says how large the window is? %+v", r.Capacity)
+		}
+	}
+	l.Close()
+}
+
 // A permission mode that was switched on ends with its run. // PERM-1
 func TestModeEndsWithTheRun(t *testing.T) {
 	w := newWorld(t)
@@ -315,7 +360,7 @@ func TestUsageOfRejected(t *testing.T) {
 // A long session with plans, steering, interrupts, failures, large results,
 // the user's own commands and several processes: every request begins with the
 // one before, each can be printed byte for byte, and no break is without a
-// cause from the list. // PFX-1, PFX-3
+// cause from the list. // PFX-1, PFX-2, PFX-3
 func TestEveryRequestBeginsWithTheOneBefore(t *testing.T) {
 	w := newWorld(t)
 	var current atomic.Pointer[Local]
