@@ -32,8 +32,9 @@ func take(ctx context.Context, stateDir, session, branch string) (*hold, error) 
 		return nil, fmt.Errorf("run lock: %w", err)
 	}
 	l := flock.New(path, flock.SetPermissions(0o600))
-	// Who asks whether it is held has it for a moment: see Held.
-	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	// Who asks whether it is held has it for a moment (see Held), and who has
+	// just closed its run is about to let it go.
+	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
 	ok, err := l.TryLockContext(ctx, 5*time.Millisecond)
 	if err != nil && ctx.Err() == nil {
