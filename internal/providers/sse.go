@@ -55,13 +55,15 @@ type Events struct {
 	hasData bool
 	skipLF  bool // a CR ended the last line
 	started bool // the first line is over, so that no BOM may come
+	small   int  // reads in a row that were waited for and gave little
+	real    bool // time is the system's
 	err     error
 }
 
 // ReadEvents returns a reader of body, which it owns. When ctx is done the
 // body is closed at once. Close must be called.
 func ReadEvents(ctx context.Context, body io.ReadCloser, how Reading) *Events {
-	r := &Events{ctx: ctx, body: body, limit: how.Limit, buf: make([]byte, 16<<10)}
+	r := &Events{ctx: ctx, body: body, limit: how.Limit, buf: make([]byte, 16<<10), real: how.Clock == nil}
 	if r.limit <= 0 {
 		r.limit = EventLimit
 	}
@@ -234,11 +236,36 @@ func (r *Events) tooLong(pending int) error {
 	return nil
 }
 
+// A stream that was waited for in so many reads in a row, and gave little, is
+// read with a pause before each, so that what comes meanwhile is read at once.
+const (
+	trickle = 100
+	little  = 3 << 10 // bytes
+	waited  = 2 * time.Millisecond
+	gather  = 25 * time.Millisecond
+)
+
 // read waits for bytes. Only waiting counts for the stall timeout.
 func (r *Events) read(into []byte) (int, error) {
+	if r.small > trickle && r.real {
+		// A model that writes a word at a time would wake the program for each:
+		// some come together, and no eye sees the difference.
+		select {
+		case <-time.After(gather):
+		case <-r.ctx.Done():
+			return 0, r.ctx.Err()
+		}
+	}
 	r.stall.touch()
+	began := time.Now()
 	n, err := r.body.Read(into)
 	r.stall.touch()
+	switch {
+	case n >= little, r.small <= trickle && time.Since(began) < waited:
+		r.small = 0
+	default:
+		r.small++
+	}
 	return n, err
 }
 
