@@ -237,7 +237,24 @@ func (x *tuiTerm) given(but ...string) {
 // quits leaves an idle program.
 func (x *tuiTerm) quits() {
 	x.t.Helper()
-	x.in(keyCtrlU + keyCtrlD)
+	const asks = "A turn is running"
+	over := func() bool {
+		select {
+		case <-x.done:
+			return true
+		default:
+			return false
+		}
+	}
+	for { // a turn that has not quite ended is asked about: then it is tried again
+		x.in(keyCtrlU + keyCtrlD)
+		x.await("the end, or a question about it", func() bool { return over() || x.shows(asks) })
+		if over() {
+			break
+		}
+		x.in("n")
+		x.await("the dialog's end", func() bool { return over() || !x.shows(asks) })
+	}
 	x.ends(exitDone)
 }
 

@@ -525,6 +525,7 @@ func playBadInput(h *tuiHouse) { // CFG-2, PRV-4, CLI-1
 	})
 	x.in(keyEsc)
 	x.await("the end", func() bool { return h.kinds()["turn.ended"] == 1 })
+	x.sees("Interrupted.") // on the screen too: who leaves before is asked
 	x.quits()
 	h.whole()
 }
