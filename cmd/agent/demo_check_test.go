@@ -134,7 +134,7 @@ func newDemoHouse(t *testing.T, bin string) *demoHouse {
 		h.env = append(h.env, k+"="+outputOf(t, exec.Command("go", "env", k)))
 	}
 	h.env = append(h.env, "HOME="+filepath.Join(root, "home"), "TMPDIR="+filepath.Join(root, "tmp"), "GOPROXY=off", "GOWORK=off", "GOFLAGS=-exec="+h.gate(t),
-		"VARVE_CONFIG_DIR="+filepath.Join(root, "config"), "VARVE_DATA_DIR="+h.data, "VARVE_STATE_DIR="+filepath.Join(root, "state"))
+		"VARVE_CONFIG_DIR="+filepath.Join(root, "config"), "VARVE_DATA_DIR="+h.data, "VARVE_STATE_DIR="+filepath.Join(root, "state"), "VARVE_KEYRING=off")
 	return h
 }
 

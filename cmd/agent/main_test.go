@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("VARVE_CONFIG_DIR", filepath.Join(e.WorkDir, "config"))
 			e.Setenv("VARVE_DATA_DIR", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("VARVE_STATE_DIR", filepath.Join(e.WorkDir, "state"))
+			e.Setenv("VARVE_KEYRING", "off")
 			e.Setenv("HOME", e.WorkDir)
 			for _, v := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"} {
 				e.Setenv(v, "")

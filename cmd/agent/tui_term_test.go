@@ -306,7 +306,7 @@ func newTuiHouse(t *testing.T, bin string) *tuiHouse {
 		}
 	}
 	h.env = append(h.env, "HOME="+filepath.Join(root, "home"), "TMPDIR="+filepath.Join(root, "tmp"), "PS1=SH$ ", "HISTFILE=",
-		"VARVE_CONFIG_DIR="+filepath.Join(root, "config"), "VARVE_DATA_DIR="+h.data, "VARVE_STATE_DIR="+filepath.Join(root, "state"))
+		"VARVE_CONFIG_DIR="+filepath.Join(root, "config"), "VARVE_DATA_DIR="+h.data, "VARVE_STATE_DIR="+filepath.Join(root, "state"), "VARVE_KEYRING=off")
 	h.settings(fmt.Sprintf(`{"model":{"provider":"script","model":"m"},"providers":{"script":{"api":"openai-chat","base_url":%q}}}`, h.server.URL()+"/v1"))
 	return h
 }

@@ -76,7 +76,7 @@ func newMachine(f *flags) (*machine, error) {
 		}
 		over["permissions.mode"] = f.mode
 	}
-	m.load = setup.Options{Path: folders.Setup(), State: folders.State, Flags: over}
+	m.load = setup.Options{Path: folders.Setup(), State: folders.State, Flags: over, Keyring: setup.OSKeyring()}
 	m.set, m.fault = setup.Load(m.load)
 	return m, nil
 }

@@ -75,7 +75,7 @@ func (b *bench) home(s *scripted.Server, sync string) (dir string, env []string,
 	}
 	env = []string{
 		"VARVE_CONFIG_DIR=" + filepath.Join(dir, "config"), "VARVE_DATA_DIR=" + filepath.Join(dir, "data"),
-		"VARVE_STATE_DIR=" + filepath.Join(dir, "state"), "HOME=" + dir,
+		"VARVE_STATE_DIR=" + filepath.Join(dir, "state"), "HOME=" + dir, "VARVE_KEYRING=off",
 	}
 	return filepath.Join(dir, "w"), env, nil
 }

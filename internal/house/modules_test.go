@@ -23,6 +23,7 @@ var linked = map[string]string{
 	"github.com/tidwall/gjson":              "reading one key of setup.json where it stands",
 	"github.com/tidwall/sjson":              "changing one key of setup.json and nothing else",
 	"github.com/yuin/goldmark":              "parsing Markdown",
+	"github.com/zalando/go-keyring":         "the keyring of the operating system (CLI-3)",
 	"golang.org/x/sys":                      "fdatasync, process groups, terminals",
 
 	"github.com/charmbracelet/x/termios":   "of ultraviolet",
@@ -34,6 +35,7 @@ var linked = map[string]string{
 	"github.com/go-git/gcfg":               "of go-git",
 	"github.com/go-git/go-billy/v5":        "of go-git",
 	"github.com/go-viper/mapstructure/v2":  "of viper",
+	"github.com/godbus/dbus/v5":            "of go-keyring, and plays its service in a test",
 	"github.com/jbenet/go-context":         "of go-git",
 	"github.com/lucasb-eyer/go-colorful":   "of lipgloss",
 	"github.com/mattn/go-runewidth":        "of ultraviolet",

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/zalando/go-keyring"
 )
 
 // KeyCommandLimit is how long a key command may take.
@@ -80,6 +82,7 @@ type Key struct {
 type place struct {
 	secret  Secret
 	command string
+	ring    bool // it is in the keyring
 	from    string
 }
 
@@ -104,6 +107,9 @@ func (s *Setup) findKey(name string, p Provider) (place, error) {
 	}
 	if p.APIKey != "" {
 		return place{secret: p.APIKey, from: "setup.json"}, nil
+	}
+	if s.marked(name) {
+		return place{ring: true, from: "keyring"}, nil
 	}
 	stored, err := s.storedKey(name)
 	if err != nil {
@@ -134,10 +140,14 @@ func (s *Setup) ResolveKey(ctx context.Context, provider string) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	if at.command != "" {
-		if at.secret, err = runKeyCommand(ctx, provider, at.command); err != nil {
-			return Key{}, err
-		}
+	switch {
+	case at.command != "":
+		at.secret, err = runKeyCommand(ctx, provider, at.command)
+	case at.ring:
+		at.secret, err = s.ringKey(ctx, provider)
+	}
+	if err != nil {
+		return Key{}, err
 	}
 	return Key{at.secret, at.from}, sendable(provider, at.secret)
 }
@@ -237,8 +247,9 @@ func (s *Setup) storedKey(provider string) (Secret, error) {
 	return Secret(bytes.TrimSpace(b)), nil
 }
 
-// StoreKey keeps a provider's key in a private file (CLI-3).
-func (s *Setup) StoreKey(provider string, key Secret) error {
+// StoreKey keeps a provider's key in the keyring of this machine, and where there is none that
+// takes it, in a private file (CLI-3). It stands in one of them.
+func (s *Setup) StoreKey(ctx context.Context, provider string, key Secret) error {
 	if s.state == "" || provider == "" || len(provider) > 80 {
 		return &KeyError{provider, "a key needs a provider with a name of at most 80 bytes"}
 	}
@@ -252,19 +263,42 @@ func (s *Setup) StoreKey(provider string, key Secret) error {
 	if err := Private(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("store key: %w", err)
 	}
-	if err := write(path, []byte(key)); err != nil {
+	kept, err := s.storeInRing(ctx, provider, key)
+	if err != nil {
+		return fmt.Errorf("store key: %w", err)
+	}
+	if kept {
+		err = removeFile(path)
+	} else if err = write(path, []byte(key)); err == nil {
+		err = removeFile(s.inRing(provider))
+	}
+	if err != nil {
 		return fmt.Errorf("store key: %w", err)
 	}
 	return nil
 }
 
-// ForgetKey removes a stored key; none is no error.
-func (s *Setup) ForgetKey(provider string) error {
+// ForgetKey removes a stored key, wherever it stands; none is no error.
+func (s *Setup) ForgetKey(ctx context.Context, provider string) error {
 	if s.state == "" || provider == "" {
 		return nil
 	}
-	if err := os.Remove(s.keyFile(provider)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if s.marked(provider) {
+		_, err := s.ring(ctx, func(k Keyring) (string, error) { return "", k.Delete(provider) })
+		if err != nil && !errors.Is(err, keyring.ErrNotFound) {
+			return fmt.Errorf("forget key: %w", err)
+		}
+	}
+	if err := errors.Join(removeFile(s.inRing(provider)), removeFile(s.keyFile(provider))); err != nil {
 		return fmt.Errorf("forget key: %w", err)
+	}
+	return nil
+}
+
+// removeFile removes a file; none is no error.
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestWhereAKeyComesFrom(t *testing.T) { // CFG-3, PRV-7, case CFG-05, case C
 		t.Setenv("OTHER", "oth")
 		t.Setenv("EMPTY", "")
 		if row.stored != "" {
-			if err := s.StoreKey("openai", Secret(row.stored)); err != nil {
+			if err := s.StoreKey(t.Context(), "openai", Secret(row.stored)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -108,7 +108,7 @@ func TestStoredKeys(t *testing.T) { // CLI-3, SEC-2, case SEC-05
 	s := loaded(t, `{}`)
 	dirs, _ := Dirs()
 	for _, name := range []string{"openai", "OpenAI", "../../evil", "/etc/x", "a/b", ".hidden", "..", "-rf", "a\x00b", "naïve", "a.b"} {
-		if err := s.StoreKey(name, Secret("k-"+name[:1])); err != nil && !strings.Contains(name, "\x00") {
+		if err := s.StoreKey(t.Context(), name, Secret("k-"+name[:1])); err != nil && !strings.Contains(name, "\x00") {
 			t.Errorf("%q: %v", name, err)
 		}
 		path := s.keyFile(name)
@@ -138,17 +138,17 @@ func TestStoredKeys(t *testing.T) { // CLI-3, SEC-2, case SEC-05
 	if _, err := s.ResolveKey(context.Background(), "openai"); err == nil {
 		t.Error("a link was followed")
 	}
-	if err := s.ForgetKey("a.b"); err != nil {
+	if err := s.ForgetKey(t.Context(), "a.b"); err != nil {
 		t.Error(err)
 	}
-	if err := s.ForgetKey("a.b"); err != nil {
+	if err := s.ForgetKey(t.Context(), "a.b"); err != nil {
 		t.Error(err)
 	}
 	if got, err := s.storedKey("a.b"); got != "" || err != nil {
 		t.Error("not forgotten")
 	}
 	for _, bad := range []string{"", " \n", "a\nb"} {
-		if err := s.StoreKey("openai", Secret(bad)); err == nil {
+		if err := s.StoreKey(t.Context(), "openai", Secret(bad)); err == nil {
 			t.Errorf("%q was stored", bad)
 		}
 	}

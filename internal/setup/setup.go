@@ -32,6 +32,7 @@ type Setup struct {
 	refused map[string]bool // names whose entry can't be used; the built-in one doesn't step in
 	origins map[string]Origin
 	state   string // folder of the stored keys' folder
+	keyring Keyring
 	doc     []byte
 }
 
@@ -192,6 +193,8 @@ type Options struct {
 	Path  string            // of setup.json; "" is Dirs().Setup()
 	State string            // folder for stored keys; "" is Dirs().State
 	Flags map[string]string // scalars given on the command line, by dotted path
+	// Keyring is where StoreKey puts keys, OSKeyring() for a program; nil keeps them in private files.
+	Keyring Keyring
 	// Project is a trusted project's .agents/setup.json, nil before trust (SEC-4). Only
 	// a safe subset of it is read: see fromProject.
 	Project     []byte
@@ -229,7 +232,7 @@ func Load(o Options) (*Setup, error) {
 }
 
 func load(o Options, user *node, doc []byte, project *node) *Setup {
-	s := &Setup{Path: o.Path, state: o.State, doc: doc, origins: map[string]Origin{}, refused: map[string]bool{}}
+	s := &Setup{Path: o.Path, state: o.State, keyring: o.Keyring, doc: doc, origins: map[string]Origin{}, refused: map[string]bool{}}
 	u := file{s: s, from: FromUser, name: o.Path, doc: doc, root: user}
 	p := file{s: s, from: FromProject, name: o.ProjectPath, doc: o.Project, root: project}
 	s.climb(o.Flags, u, p)
