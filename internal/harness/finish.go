@@ -12,19 +12,25 @@ import (
 	"varve/internal/session"
 )
 
-// finish records what came of a job, if it is still news or was waited for.
+// finish takes what came of a job: also of one that was left behind. Whether
+// that is still news is for the log to say.
 func (l *Loop) finish(ctx context.Context, d done) {
-	w, ok := l.running[d.job.ID]
-	if !ok {
-		return // left behind: it came too late
+	if w, ok := l.running[d.job.ID]; ok {
+		w.cancel()
+		delete(l.running, d.job.ID)
 	}
-	w.cancel()
-	delete(l.running, d.job.ID)
 	l.accept(ctx, d)
 	l.pulses.drop(d.job.ID)
 }
 
+// accept records what came of a job, if it is still news or was waited for. An
+// interrupt that waits for the log goes first: without it a job that was told to
+// stop would look broken.
 func (l *Loop) accept(ctx context.Context, d done) {
+	if l.late(ctx); l.cancel != nil {
+		l.keep(d)
+		return
+	}
 	for range 3 {
 		s, env := l.sess.State(l.branch), l.now()
 		if !drive.Welcome(s, env, d.job) && !drive.Owed(s, d.job) {
@@ -44,10 +50,10 @@ func (l *Loop) accept(ctx context.Context, d done) {
 	l.keep(d)
 }
 
-// keep holds a result that could not be recorded: the job counts as running,
-// and the result is offered again when the log works (LOG-8).
+// keep holds a result that could not be recorded: it is offered again when the
+// log works (LOG-8). It takes the place of an older one of its job.
 func (l *Loop) keep(d done) {
-	l.running[d.job.ID] = &work{job: d.job, cancel: func() {}, kept: true}
+	l.kept = slices.DeleteFunc(l.kept, func(k done) bool { return k.job.ID == d.job.ID })
 	l.kept = append(l.kept, d)
 	l.tried = l.clock.Now()
 }
@@ -56,7 +62,6 @@ func (l *Loop) keep(d done) {
 func (l *Loop) offer(ctx context.Context) {
 	for _, d := range slices.Clone(l.kept) {
 		l.kept = l.kept[1:]
-		delete(l.running, d.job.ID)
 		l.accept(ctx, d)
 	}
 }
@@ -76,7 +81,6 @@ func (l *Loop) retry(ctx context.Context) {
 		return
 	}
 	l.unsynced = false
-	l.late(ctx)
 	l.offer(ctx)
 	if len(l.kept) == 0 && l.cancel == nil && (l.held == nil || len(drive.Settle(l.sess.State(l.branch), l.now())) == 0) {
 		l.setFault(nil)
@@ -91,7 +95,7 @@ func (l *Loop) stopNow(c drive.Cancel) bool {
 	}
 	l.cancel = &c
 	for _, w := range l.running {
-		if !w.kept && w.stopped.IsZero() {
+		if w.stopped.IsZero() {
 			w.cancel()
 			w.stopped = l.clock.Now()
 		}
@@ -99,12 +103,14 @@ func (l *Loop) stopNow(c drive.Cancel) bool {
 	return true
 }
 
-// late records a cancel that could not be recorded when it was asked for, and
-// goes before everything else that waits for the log.
+// late records a cancel that could not be recorded when it was asked for. It
+// goes before everything that follows or waits for the log.
 func (l *Loop) late(ctx context.Context) {
 	if c := l.cancel; c != nil {
 		l.cancel = nil
-		_ = l.admit(ctx, *c) // a turn that is over by now needs none
+		if err := l.admit(ctx, *c); errors.Is(err, ErrConflict) { // a turn that is over by now needs none
+			l.cancel = c
+		}
 	}
 }
 
@@ -112,7 +118,7 @@ func (l *Loop) late(ctx context.Context) {
 func (l *Loop) expire(ctx context.Context) {
 	now := l.clock.Now()
 	for id, w := range l.running {
-		if w.kept || w.stopped.IsZero() || now.Sub(w.stopped) < grace {
+		if w.stopped.IsZero() || now.Sub(w.stopped) < grace {
 			continue
 		}
 		delete(l.running, id)
@@ -121,7 +127,8 @@ func (l *Loop) expire(ctx context.Context) {
 	}
 }
 
-// end interrupts what still runs, records what it had, and closes the run.
+// end interrupts what still runs, records what it had, and closes the run. It
+// begins nothing: what waits in the queue stays there.
 func (l *Loop) end(stop context.CancelFunc) {
 	defer stop()
 	if l.held == nil {
@@ -129,23 +136,21 @@ func (l *Loop) end(stop context.CancelFunc) {
 	}
 	defer l.held.release()
 	ctx := context.Background()
-	if s := l.sess.State(l.branch); s.Branch.Turn != nil && s.Branch.Turn.Run == l.env.Run {
-		if facts, err := drive.Admit(s, l.now(), drive.Cancel{By: "closed"}); err == nil && len(facts) > 0 {
-			_ = l.record(ctx, s, facts)
-		}
+	l.closing = true
+	if t := l.sess.State(l.branch).Branch.Turn; t != nil && t.Run == l.env.Run && l.cancel == nil {
+		l.cancel = &drive.Cancel{By: "closed"}
 	}
 	deadline := l.clock.After(grace)
 	for waiting := true; waiting; {
 		l.settle(ctx)
 		l.reconcile(ctx)
-		if len(l.running) == 0 {
+		if len(l.running)+len(l.kept) == 0 {
 			break
 		}
 		select {
 		case d := <-l.results:
 			l.finish(ctx, d)
 		case <-deadline:
-			stop()
 			for _, w := range l.running {
 				w.stopped = time.Time{}.Add(1) // long ago: leave it behind now
 			}

@@ -125,6 +125,9 @@ func (h *Hands) output(r tools.Result, call session.ItemID) (drive.Output, []ses
 		out.LeftOut.Discarded = f.Discarded
 		out.Full = &session.Part{Ref: &session.Ref{SHA256: f.SHA256, MediaType: "text/plain", Size: f.Size}}
 	}
+	for _, m := range r.Media {
+		out.Media = append(out.Media, drive.Medium{Handle: m.Handle, Ref: session.Ref{SHA256: m.SHA256, MediaType: m.MediaType, Size: m.Size}})
+	}
 	var facts []session.Fact
 	if r.Fault != "" {
 		facts = append(facts, session.Fact{

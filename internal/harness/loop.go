@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,8 +41,9 @@ type Loop struct {
 	held     *hold
 	running  map[string]*work
 	counting string        // the job whose wait is shown
-	kept     []done        // results that could not be recorded yet; their jobs count as running
+	kept     []done        // results that could not be recorded yet
 	cancel   *drive.Cancel // asked for, and not recorded yet
+	closing  bool          // nothing is begun any more
 	unsynced bool          // something depends on lines that a sync did not bring to the disk
 	tried    time.Time     // when the log was tried last, while there is a fault
 
@@ -64,7 +66,6 @@ type work struct {
 	job     drive.Job
 	cancel  context.CancelFunc
 	stopped time.Time // when it was told to stop, zero while it is welcome
-	kept    bool      // it is done: its result waits for the log
 }
 
 // NewLoop returns a loop for a branch. Call [Loop.Run] to start it: it works
@@ -75,7 +76,7 @@ func NewLoop(s *Session, branch, stateDir string, env drive.Env, run Runner, clo
 		commands: make(chan request), results: make(chan done), foreign: make(chan struct{}, 1),
 		closed: make(chan struct{}), running: map[string]*work{},
 	}
-	l.env.Running = func(id string) bool { _, ok := l.running[id]; return ok }
+	l.env.Running = l.busy
 	return l
 }
 
@@ -118,9 +119,6 @@ func (l *Loop) Run(ctx context.Context) {
 	defer close(l.closed)
 	defer l.end(stop)
 	for {
-		if l.Fault() == nil {
-			l.late(ctx)
-		}
 		l.settle(ctx)
 		wait := l.reconcile(jobs)
 		var timer <-chan time.Time
@@ -145,12 +143,16 @@ func (l *Loop) Run(ctx context.Context) {
 	}
 }
 
+// busy reports whether a job is at work, or done with its result waiting for
+// the log: neither is to be started again.
+func (l *Loop) busy(id string) bool {
+	_, runs := l.running[id]
+	return runs || slices.ContainsFunc(l.kept, func(d done) bool { return d.job.ID == id })
+}
+
 func (l *Loop) now() drive.Env {
 	env := l.env
 	env.Now = l.clock.Now()
-	if l.held == nil {
-		env.Run = "" // nothing is ours yet
-	}
 	return env
 }
 
@@ -250,13 +252,20 @@ func (l *Loop) setFault(err error) {
 }
 
 // settle records what follows, until nothing does. A fault of the log stops
-// it: what is not on the disk has not happened (LOG-8).
+// it: what is not on the disk has not happened (LOG-8). An interrupt that waits
+// for the log goes first, or what was to stop would be started when it works.
 func (l *Loop) settle(ctx context.Context) {
 	if l.held == nil {
 		return
 	}
+	if l.late(ctx); l.cancel != nil {
+		return
+	}
 	for {
 		s := l.sess.State(l.branch)
+		if l.closing && s.Branch.Turn == nil {
+			return
+		}
 		facts := drive.Settle(s, l.now())
 		if len(facts) == 0 {
 			return
@@ -278,9 +287,6 @@ func (l *Loop) reconcile(ctx context.Context) time.Duration {
 	}
 	s, env := l.sess.State(l.branch), l.now()
 	for _, w := range l.running {
-		if w.kept {
-			continue
-		}
 		if w.stopped.IsZero() && !drive.Welcome(s, env, w.job) {
 			w.cancel()
 			w.stopped = env.Now
@@ -308,7 +314,7 @@ func (l *Loop) reconcile(ctx context.Context) time.Duration {
 		}
 	}()
 	for _, j := range drive.Want(s, env) {
-		if _, ok := l.running[j.ID]; ok || started[j.Kind] >= limit(j.Kind) {
+		if l.busy(j.ID) || started[j.Kind] >= limit(j.Kind) {
 			continue
 		}
 		if j.NotBefore.After(env.Now) {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"varve/internal/jsonl"
 	"varve/internal/session"
 )
@@ -134,15 +132,15 @@ func Refs(raw []byte, visit func(session.Ref)) error {
 		if !bytes.Contains(raw, []byte(`"ref"`)) {
 			return nil
 		}
-		var w struct {
-			Body []struct {
-				Ref *session.Ref `json:"ref"`
-			} `json:"body"`
-		}
-		if err := json.Unmarshal(raw, &w); err != nil {
+		e, err := session.Decode(raw)
+		if err != nil {
 			return err
 		}
-		for _, p := range w.Body {
+		parts, err := e.Parts()
+		if err != nil {
+			return err
+		}
+		for _, p := range parts {
 			if p.Ref != nil {
 				visit(*p.Ref)
 			}

@@ -92,6 +92,53 @@ func TestSyncCoversOthersLines(t *testing.T) { // LOG-5, LOG-6
 	}
 }
 
+// unsynced is a disk that can't bring anything to rest as long as err is set.
+type unsynced struct {
+	recorder
+	err error
+}
+
+func (l *unsynced) Sync(f *os.File) error {
+	l.note("sync")
+	return l.err
+}
+
+// A sync that fails is told, and what it was to bring counts as not on the disk: the next one tries again. An append
+// that syncs says that its lines are there all the same.
+func TestSyncFails(t *testing.T) { // LOG-5, LOG-8
+	for cause, kind := range map[error]error{syscall.ENOSPC: ErrFull, syscall.EDQUOT: ErrFull, syscall.EIO: syscall.EIO} {
+		l := &unsynced{err: cause}
+		w := create(t, filepath.Join(t.TempDir(), "a.jsonl"), Options{Layer: l})
+		w.append("one")
+		l.did = nil
+		for range 2 {
+			if err := w.f.Sync(); !errors.Is(err, kind) || !errors.Is(err, cause) {
+				t.Errorf("%v: %v", cause, err)
+			}
+		}
+		l.err = nil
+		for range 2 {
+			if err := w.f.Sync(); err != nil {
+				t.Error(err)
+			}
+		}
+		if d := cmp.Diff([]string{"sync", "sync", "sync"}, l.did); d != "" {
+			t.Errorf("%v: %s", cause, d)
+		}
+		l.err, w.f.opts.Policy = cause, Always
+		lines, err := w.f.Append(ctx, rests("two"), nil)
+		if len(lines) != 1 || lines[0].Seq != 2 || !errors.Is(err, kind) {
+			t.Errorf("%v: %v %v", cause, lines, err)
+		}
+		l.err = nil
+		w.take(lines, nil)
+		w.append("three")
+		if d := cmp.Diff(clean(t, w.f.Path()), w.seen); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
 func TestFullAtEveryByte(t *testing.T) { // case SES-10, LOG-8, REL-2
 	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, nil} { // nil: a short write without an error
 		for after := 0; ; after++ {

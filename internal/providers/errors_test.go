@@ -184,6 +184,12 @@ func TestRepairs(t *testing.T) {
 	if got := providers.Repairs(classify(401, "h", msg("Unknown parameter: 'store'")), func(string) bool { return true }); got != nil {
 		t.Errorf("learned from a 401: %v", got)
 	}
+	for _, status := range []int{401, 403, 404, 413, 415, 429, 503} { // such a status is not about the field that is named
+		e := &providers.Error{Kind: providers.BadRequest, Status: status, Message: "Unknown parameter: 'store'"}
+		if got := providers.Repairs(e, func(string) bool { return true }); got != nil {
+			t.Errorf("learned from status %d: %v", status, got)
+		}
+	}
 	var none []session.EndpointLearned
 	if d := cmp.Diff(none, providers.Repairs(nil, nil)); d != "" {
 		t.Error(d)

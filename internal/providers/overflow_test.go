@@ -138,3 +138,32 @@ func TestNoOverflow(t *testing.T) {
 		t.Errorf("tier: %+v", e)
 	}
 }
+
+// A limit is kept as a window only where it counts tokens, is of a size that windows have, and what was sent was over it.
+func TestLearnable(t *testing.T) {
+	over := providers.Error{Kind: providers.ContextLength, Sub: "input", Limit: 8192, Used: 9000}
+	for _, c := range []struct {
+		name   string
+		change func(*providers.Error)
+		want   bool
+	}{
+		{"over the limit", func(*providers.Error) {}, true},
+		{"nobody says how much was sent", func(e *providers.Error) { e.Used = 0 }, true},
+		{"the answer was too large", func(e *providers.Error) { e.Sub, e.Used = "budget", 8000 }, true},
+		{"bytes, not tokens", func(e *providers.Error) { e.Sub = "bytes" }, false},
+		{"not over it", func(e *providers.Error) { e.Used = 8192 }, false},
+		{"no limit", func(e *providers.Error) { e.Limit = 0 }, false},
+		{"smaller than any window", func(e *providers.Error) { e.Limit = 511 }, false},
+		{"larger than any window", func(e *providers.Error) { e.Limit, e.Used = 20_000_001, 30_000_000 }, false},
+		{"another error", func(e *providers.Error) { e.Kind = providers.RateLimit }, false},
+	} {
+		e := over
+		c.change(&e)
+		if e.Learnable() != c.want {
+			t.Errorf("%s: %v", c.name, !c.want)
+		}
+	}
+	if (*providers.Error)(nil).Learnable() {
+		t.Error("learned from no error")
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"strings"
 	"time"
 
 	"varve/internal/session"
@@ -158,6 +159,21 @@ type Sink interface {
 	// Delta is text of a kind: "text", "reasoning", or "call" (arguments of
 	// the call named).
 	Delta(kind, name string, text []byte)
+}
+
+// SameFamily reports whether native material of one model may go back to the
+// other (PRV-2): both are of one provider and kind, and their names agree up to
+// the first digit, where versions begin. Material whose model nobody recorded
+// counts as the other's own.
+func SameFamily(said, asked session.Model) bool {
+	family := func(m session.Model) session.Model {
+		m.Model = strings.ToLower(m.Model)
+		if i := strings.IndexAny(m.Model, "0123456789"); i > 0 {
+			m.Model = strings.TrimRight(m.Model[:i], "-_. ")
+		}
+		return m
+	}
+	return said == session.Model{} || family(said) == family(asked)
 }
 
 // A Part is one part of a reply.

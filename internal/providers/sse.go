@@ -34,6 +34,7 @@ type Reading struct {
 	Stall time.Duration // no byte for so long ends it with ErrStalled; 0 never
 	Quiet time.Duration // no call of Progress for so long: ErrQuiet; 0 never
 	Clock Clock         // nil is the system's
+	Idle  func()        // called when all that arrived was given out, before more is waited for
 }
 
 // Events reads server-sent events (wire.md §1.0): lines end in LF, CRLF or CR,
@@ -55,6 +56,7 @@ type Events struct {
 	hasData bool
 	skipLF  bool // a CR ended the last line
 	started bool // the first line is over, so that no BOM may come
+	idle    func()
 	small   int  // reads in a row that were waited for and gave little
 	real    bool // time is the system's
 	err     error
@@ -63,7 +65,7 @@ type Events struct {
 // ReadEvents returns a reader of body, which it owns. When ctx is done the
 // body is closed at once. Close must be called.
 func ReadEvents(ctx context.Context, body io.ReadCloser, how Reading) *Events {
-	r := &Events{ctx: ctx, body: body, limit: how.Limit, buf: make([]byte, 16<<10), real: how.Clock == nil}
+	r := &Events{ctx: ctx, body: body, limit: how.Limit, buf: make([]byte, 16<<10), real: how.Clock == nil, idle: how.Idle}
 	if r.limit <= 0 {
 		r.limit = EventLimit
 	}
@@ -238,15 +240,19 @@ func (r *Events) tooLong(pending int) error {
 
 // A stream that was waited for in so many reads in a row, and gave little, is
 // read with a pause before each, so that what comes meanwhile is read at once.
+// The pause is the longest that leaves no gap of 50 ms on the screen (PERF-5).
 const (
 	trickle = 100
 	little  = 3 << 10 // bytes
 	waited  = 2 * time.Millisecond
-	gather  = 25 * time.Millisecond
+	gather  = 42 * time.Millisecond
 )
 
 // read waits for bytes. Only waiting counts for the stall timeout.
 func (r *Events) read(into []byte) (int, error) {
+	if r.idle != nil {
+		r.idle()
+	}
 	if r.small > trickle && r.real {
 		// A model that writes a word at a time would wake the program for each:
 		// some come together, and no eye sees the difference.

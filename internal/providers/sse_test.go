@@ -181,6 +181,9 @@ func TestOnlyWaitingStalls(t *testing.T) {
 			}
 			time.Sleep(80 * time.Second)
 		}
+		if _, err := r.Next(); err != io.EOF { // 140 s after the read before it began, 80 after it ended
+			t.Errorf("end %v", err)
+		}
 	})
 }
 
@@ -261,3 +264,34 @@ func (r *stepReader) Read(p []byte) (int, error) {
 	r.left = r.left[n:]
 	return n, nil
 }
+
+// What is shown is shown once for each read, before more is waited for. // PERF-5
+func TestIdleComesBeforeEachRead(t *testing.T) {
+	var story []string
+	reads := []string{"data: a\n\ndata: b\n\nda", "ta: c\n\n", ""}
+	body := readerFunc(func(p []byte) (int, error) {
+		story = append(story, "read")
+		n := copy(p, reads[0])
+		if reads = reads[1:]; n == 0 {
+			return 0, io.EOF
+		}
+		return n, nil
+	})
+	r := providers.ReadEvents(context.Background(), io.NopCloser(body), providers.Reading{Idle: func() { story = append(story, "idle") }})
+	defer r.Close()
+	for {
+		ev, err := r.Next()
+		if err != nil {
+			break
+		}
+		story = append(story, string(ev.Data))
+	}
+	want := []string{"idle", "read", "a", "b", "idle", "read", "c", "idle", "read"}
+	if diff := cmp.Diff(want, story); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

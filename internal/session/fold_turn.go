@@ -137,7 +137,7 @@ func (f *Fold) replyCompleted(b *branch, e Entry, ev ReplyCompleted) {
 	}
 	for i, p := range ev.Parts {
 		it := Item{
-			ID: ItemID{e.Seq, i + 1}, Kind: ItemKind(p.Kind), Source: FromModel, Turn: turn, Tokens: p.Tokens,
+			ID: ItemID{e.Seq, i + 1}, Kind: ItemKind(p.Kind), Source: FromModel, Turn: turn, Tokens: p.Tokens, Model: model,
 			Text: Text{B: p.B, MediaType: p.MediaType, Encoding: p.Encoding},
 		}
 		if p.Call != nil {

@@ -45,6 +45,7 @@ type Item struct {
 	Name   string // of a call: the tool
 	Key    string // of an instruction or catalog
 	Media  []Media
+	Model  Model  // of a part of a reply: who said it
 	Marked string // "interrupted": kept of a reply that was cut short
 	Failed bool   // of a result: it is an error
 }

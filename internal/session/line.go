@@ -23,8 +23,9 @@ var ErrLine = errors.New("not an event")
 
 // EncodeRest returns the line that records f at a time, from its third key
 // on: `"branch":…}`. Seq and prev, which are made under the lock, come before
-// it on disk. Parts of more than InlineLimit bytes are refused: they are
-// stored first, and named.
+// it on disk. Lists that outgrow the facts stand behind the body (LOG-12), and
+// [Decode] puts them back. Parts of more than InlineLimit bytes are refused:
+// they are stored first, and named.
 func EncodeRest(f Fact, at time.Time) ([]byte, error) {
 	name := f.Event.event()
 	k, ok := kindOf(name)
@@ -34,6 +35,13 @@ func EncodeRest(f Fact, at time.Time) ([]byte, error) {
 	data, err := json.Marshal(f.Event, json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", name, err)
+	}
+	if len(data) > FactLimit && !spills(name) {
+		var lists []Part
+		if data, lists, err = shift(data, len(f.Body)); err != nil {
+			return nil, fmt.Errorf("encode %s: %w", name, err)
+		}
+		f.Body = append(f.Body[:len(f.Body):len(f.Body)], lists...)
 	}
 	if len(data) > FactLimit {
 		return nil, fmt.Errorf("encode %s: %d bytes of facts, at most %d: texts and long lists go into the body", name, len(data), FactLimit)
@@ -221,7 +229,14 @@ func (e Envelope) Decode() (Entry, error) {
 		out.Event = Unknown{bytes.Clone(e.Data)}
 		return out, nil
 	}
-	if out.Event, err = k.read(e.Data); err != nil {
+	data := e.Data
+	if !spills(out.Type) {
+		data, err = unshift(data, e.Body)
+	}
+	if err == nil {
+		out.Event, err = k.read(data)
+	}
+	if err != nil {
 		return out, fmt.Errorf("event %d (%s): %w: %w", e.Seq, out.Type, ErrLine, err)
 	}
 	if out.Event, err = unspill(out.Event, e.Body); err != nil {

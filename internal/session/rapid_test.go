@@ -10,17 +10,20 @@ import (
 
 // anyEvent draws an event of any kind with facts that need not make sense:
 // small numbers, so that they often name each other.
-func anyEvent() *rapid.Generator[Event] {
+func anyEvent() *rapid.Generator[Event] { return eventWith(3) }
+
+// eventWith is anyEvent with lists of at most so many elements.
+func eventWith(elements int) *rapid.Generator[Event] {
 	all := samples()
 	return rapid.Custom(func(t *rapid.T) Event {
 		typ := reflect.TypeOf(rapid.SampledFrom(all).Draw(t, "kind").fact.Event)
 		v := reflect.New(typ).Elem()
-		fill(t, v, typ.Name())
+		fill(t, v, typ.Name(), elements)
 		return v.Interface().(Event)
 	})
 }
 
-func fill(t *rapid.T, v reflect.Value, name string) {
+func fill(t *rapid.T, v reflect.Value, name string, elements int) {
 	switch v.Interface().(type) {
 	case Seq:
 		v.SetUint(rapid.Uint64Range(0, 24).Draw(t, name))
@@ -35,19 +38,23 @@ func fill(t *rapid.T, v reflect.Value, name string) {
 	case reflect.Pointer:
 		if rapid.Bool().Draw(t, name) {
 			v.Set(reflect.New(v.Type().Elem()))
-			fill(t, v.Elem(), name)
+			fill(t, v.Elem(), name, elements)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if n := v.Type().Field(i).Name; n != "Spilled" {
-				fill(t, v.Field(i), name+"."+n)
+				fill(t, v.Field(i), name+"."+n, elements)
 			}
 		}
 	case reflect.Slice:
-		if n := rapid.IntRange(0, 3).Draw(t, name); n > 0 {
+		if n := rapid.IntRange(0, elements).Draw(t, name); n > 0 {
 			v.Set(reflect.MakeSlice(v.Type(), n, n))
 			for i := range n {
-				fill(t, v.Index(i), name)
+				if i >= 3 { // the fourth and later ones repeat: drawing thousands takes long
+					v.Index(i).Set(v.Index(i % 3))
+					continue
+				}
+				fill(t, v.Index(i), name, 3)
 			}
 		}
 	case reflect.Map:

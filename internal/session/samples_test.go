@@ -25,6 +25,8 @@ func ref(media, content string) Part {
 	return Part{Ref: &Ref{SHA256: sha(content), MediaType: media, Size: int64(len(content))}}
 }
 
+func handle(content string) string { return "media:" + sha(content)[:8] }
+
 // sampleTime is when the event at q was recorded.
 func sampleTime(q Seq) time.Time {
 	return time.Date(2026, 11, 30, 12, 0, 0, int(q)*int(7*time.Millisecond), time.UTC)
@@ -81,7 +83,7 @@ func samples() []sample {
 	add(PlanShown{Plan: plan, Tokens: est(13)}, text("[x] task-1 Read calc.go\n[>] task-2 Guard the division"))
 
 	section = "turn"
-	waits := add(InputQueued{Kind: "steer", Media: []Media{{Handle: "media:k3f9", B: 1}}, Tokens: est(7)}, text("use an error, no panic"), ref("image/png", "a picture"))
+	waits := add(InputQueued{Kind: "steer", Media: []Media{{Handle: handle("a picture"), B: 1}}, Tokens: est(7)}, text("use an error, no panic"), ref("image/png", "a picture"))
 	add(InputEdited{Entry: waits, Tokens: est(8)}, text("return an error, never panic"))
 	add(InputMoved{Entry: waits, Before: waits})
 	gone := add(InputQueued{Kind: "queue", Tokens: est(3)}, text("then commit"))
@@ -106,8 +108,9 @@ func samples() []sample {
 			{Kind: "assistant", B: 1, Tokens: est(8)},
 			{Kind: "tool_call", B: 2, MediaType: json, Tokens: est(10), Call: &CallName{ID: "toolu_01", Name: "bash"}},
 			{Kind: "tool_call", B: 3, MediaType: json, Tokens: est(10), Call: &CallName{ID: "toolu_02", Name: "read", Beside: true}},
+			{Kind: "tool_call", B: 4, MediaType: json, Tokens: est(11), Call: &CallName{ID: "toolu_03", Name: "read", Beside: true}},
 		},
-	}, text(`{"type":"thinking","thinking":"A guard is enough.","signature":"c2ln"}`), text("I'll look first."), text(`{"command":"go test ./..."}`), text(`{"path":"calc.go"}`))
+	}, text(`{"type":"thinking","thinking":"A guard is enough.","signature":"c2ln"}`), text("I'll look first."), text(`{"command":"go test ./..."}`), text(`{"path":"calc.go"}`), text(`{"path":"screen.png"}`))
 	call := ItemID{Seq: reply, Part: 3}
 	add(ReplyRejected{
 		Request: sent, Class: "stalled", RawFinish: "none",
@@ -127,7 +130,7 @@ func samples() []sample {
 	add(ToolStarted{Call: call, Run: run, Effects: []string{"read", "exec"}})
 	add(ToolFinished{
 		Call: call, IsError: true, Exit: ptr(2), Signal: "SIGPIPE", DurationMS: 1204, LeftOut: LeftOut{Bytes: 80000, Lines: 2100, Discarded: 512},
-		Full: &Text{B: 1}, Media: []Media{{Handle: "media:x81c", B: 2}}, Text: Text{B: 0}, Tokens: est(14),
+		Full: &Text{B: 1}, Media: []Media{{Handle: handle("a plot"), B: 2}}, Text: Text{B: 0}, Tokens: est(14),
 	}, text("--- FAIL: TestDiv\n\x1b[31mpanic\x1b[0m: divide by zero\n"), ref("text/plain", strings.Repeat("ok\n", 40000)), ref("image/png", "a plot"))
 	add(ToolInterrupted{Call: ItemID{Seq: reply, Part: 4}, Why: "user", Tokens: est(9)}, text("Interrupted by the user before it ended."))
 	add(JobStarted{Call: call, Job: "job-1", PID: 4711})
@@ -140,6 +143,8 @@ func samples() []sample {
 	planned := add(RestorePlanned{To: turn, UndoOf: 49, N: 2, Entries: Text{B: 0, MediaType: json}},
 		text(`[{"path":"calc.go","want":1,"have":"`+sha("after")+`","act":"write"},{"path":"notes.md","have":"`+sha("mine")+`","act":"leave","why":"changed since"}]`), ref("text/plain", "before"))
 	add(RestoreFinished{Plan: planned, Done: Text{B: 0, MediaType: json}, Failed: Text{B: 1, MediaType: json}}, text(`["calc.go"]`), text(`[]`))
+	add(ToolFinished{Call: ItemID{Seq: reply, Part: 5}, DurationMS: 3, Media: []Media{{Handle: handle("a screenshot"), B: 1}}, Tokens: est(13)},
+		text(handle("a screenshot")+" image/png, 640x480, 12 bytes"), ref("image/png", "a screenshot"))
 
 	section = "context"
 	add(InstructionPublished{Key: "20-project", Path: "AGENTS.md", Report: sha("assembly")[:32], Tokens: est(12)}, text("Run the tests before you answer."))
@@ -154,7 +159,7 @@ func samples() []sample {
 	add(ItemMasked{Item: result, Call: call, Tokens: est(11)}, text("[result 42 is masked; its payload is kept]"))
 	add(ItemReplaced{Item: result, Why: "redact", Tokens: est(3)}, text("[redacted]"))
 	add(ItemRemoved{Item: turn.Item(), Why: "empty"})
-	add(MediaAdmitted{Handle: "media:k3f9", Media: Text{B: 0, MediaType: "image/png"}, Name: Text{B: 1}, Width: 1280, Height: 720, Pages: 1}, ref("image/png", "a picture"), text("plot.png"))
+	add(MediaAdmitted{Handle: handle("a picture"), Media: Text{B: 0, MediaType: "image/png"}, Name: Text{B: 1}, Width: 1280, Height: 720, Pages: 1}, ref("image/png", "a picture"), text("plot.png"))
 	add(MediaNoted{Items: []ItemID{turn.Item(), result}, Why: "budget"})
 
 	section = "compaction"

@@ -117,9 +117,16 @@ type Output struct {
 	LeftOut     session.LeftOut
 	Full        *session.Part // the whole captured output, where some was left out
 	Text        []byte        // what the model gets
+	Media       []Medium      // what Text names
 	Interrupted string        // user, timeout: it did not run to its end
 	Plan        *session.PlanChanged
 	PlanBody    []session.Part
+}
+
+// Medium is a picture or document that is in the content store already.
+type Medium struct {
+	Handle string
+	Ref    session.Ref
 }
 
 func toolRan(s session.State, j Job, r Result) []session.Fact {
@@ -160,6 +167,10 @@ func finished(call session.ItemID, o Output) []session.Fact {
 	if o.Full != nil {
 		ev.Full = &session.Text{B: 1, MediaType: "text/plain"}
 		body = append(body, *o.Full)
+	}
+	for _, m := range o.Media {
+		ev.Media = append(ev.Media, session.Media{Handle: m.Handle, B: len(body)})
+		body = append(body, session.Part{Ref: &m.Ref})
 	}
 	return []session.Fact{{Event: ev, Body: body}}
 }

@@ -11,6 +11,7 @@
 //	shown.go    what an approval prompt shows (SEC-11)     bound.go   results are bounded once (TOOL-2)
 //	document.go text, BOM and line endings of a file       edit.go    exact and whitespace-insensitive replacement
 //	store.go    write to a temporary file, sync, rename (TOOL-3)
+//	media.go    pictures and PDFs, kept and named (MED-1)
 //	bash.go     commands in the foreground                 job.go     and in the background
 //	proc.go     one process group and its one pipe         capture.go the bounded memory of what it printed
 //	walk.go     folders under .gitignore, for grep.go, glob.go, ls.go

@@ -66,7 +66,7 @@ func TestReadRefusesWhatIsNoText(t *testing.T) { // TOOL table
 	k.put("src/config.go", "x")
 	k.put("bin", "ab\x00cd"+strings.Repeat("z", 100))
 	k.put("p.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("\x00", 1016))
-	k.put("d.pdf", "%PDF-1.7\n")
+	k.put("p.bmp", "BM"+strings.Repeat("\x00", 98))
 	if err := syscall.Mkfifo(k.path("fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +76,8 @@ func TestReadRefusesWhatIsNoText(t *testing.T) { // TOOL table
 		"src/a/b/c":     "the last folder that exists is src",
 		"src":           "src is a folder; use ls",
 		"bin":           "bin is binary (application/octet-stream), 105 bytes; it is not shown",
-		"p.png":         "p.png is image/png, 1.0 KB; pictures and PDFs can't be shown yet",
-		"d.pdf":         "d.pdf is application/pdf, 9 bytes",
+		"p.png":         "p.png begins like image/png, but it is damaged (png: ",
+		"p.bmp":         "p.bmp is binary (image/bmp), 100 bytes; it is not shown",
 		"fifo":          "fifo is a named pipe, not a file",
 		"/dev/zero":     "/dev/zero is a device, not a file",
 		"item:99":       `there is no item "99"`,

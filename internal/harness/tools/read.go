@@ -112,7 +112,7 @@ func (p *prep) readFile(ctx context.Context, at Path, w window) (Result, error) 
 				return p.readUTF16(f, at, chunk, utf, w)
 			}
 			if t := mediaType(chunk); t != "" {
-				return Result{}, fmt.Errorf("%s is %s, %s; pictures and PDFs can't be shown yet", at.Name, t, size(fi.Size()))
+				return p.readMedia(ctx, f, at, chunk, t, fi.Size())
 			}
 			if bytes.IndexByte(chunk[:min(n, 8<<10)], 0) >= 0 {
 				return Result{}, fmt.Errorf("%s is binary (%s), %s; it is not shown", at.Name, http.DetectContentType(chunk), size(fi.Size()))
@@ -191,14 +191,6 @@ func utf16Of(b []byte) binary.ByteOrder {
 		return binary.BigEndian
 	}
 	return nil
-}
-
-func mediaType(b []byte) string {
-	t := http.DetectContentType(b)
-	if t == "application/pdf" || strings.HasPrefix(t, "image/") {
-		return t
-	}
-	return ""
 }
 
 // nearNames are the names in a folder that the missing one may have meant, best first.

@@ -37,11 +37,12 @@ type Full struct {
 	Discarded int64
 }
 
-// Media is a picture or document for the model (none yet).
+// Media is a picture or document in Blobs, and the handle that Text names it by (MED-1).
 type Media struct {
+	Handle    string
 	MediaType string
-	Name      string
-	Data      []byte
+	SHA256    string
+	Size      int64
 }
 
 // Ops of a Change.

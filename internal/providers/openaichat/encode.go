@@ -60,14 +60,15 @@ type kept struct {
 	round int // the last Encode that used it
 }
 
-// A style is what of a profile shows in messages.
+// A style is what of a profile shows in messages, and whose they are to be.
 type style struct {
+	asked                            session.Model
 	role, reasoning, takes, ids      string
 	nullText, toolName, notes, refus bool
 }
 
-func (p Profile) style() style {
-	return style{p.Role, p.Reasoning, p.Takes, p.IDs, p.NullText, p.ToolName, p.Notes, p.Refusal}
+func (p Profile) style(asked session.Model) style {
+	return style{asked, p.Role, p.Reasoning, p.Takes, p.IDs, p.NullText, p.ToolName, p.Notes, p.Refusal}
 }
 
 // keepRounds is for how many calls of Encode an unused message is kept: a
@@ -84,7 +85,7 @@ func (e *encoder) Encode(ask providers.Ask, load providers.Load) ([]providers.Bl
 		p = ProfileFor(ask.Model.Provider, "")
 	}
 	p, drop := p.with(ask.Quirks)
-	if s := p.style(); s != e.style {
+	if s := p.style(ask.Model); s != e.style {
 		e.kept, e.style, e.walk = map[key]*kept{}, s, walk{}
 	}
 	e.load = load
@@ -285,5 +286,5 @@ func (e *encoder) lastItem() session.ItemID { return e.blocks[len(e.blocks)-1].I
 // same reports whether two items are encoded alike.
 func same(a, b session.Item) bool {
 	return a.ID == b.ID && a.Kind == b.Kind && a.At == b.At && a.Text == b.Text && a.Call == b.Call && a.CallID == b.CallID &&
-		a.Name == b.Name && a.Marked == b.Marked && a.Failed == b.Failed && slices.Equal(a.Media, b.Media)
+		a.Name == b.Name && a.Model == b.Model && a.Marked == b.Marked && a.Failed == b.Failed && slices.Equal(a.Media, b.Media)
 }

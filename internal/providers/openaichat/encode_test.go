@@ -146,6 +146,30 @@ func TestQuirks(t *testing.T) {
 	}
 }
 
+// MED-3: a note stands for media that the model is not shown, in the message that names them, and stays what it was.
+func TestMediaNote(t *testing.T) {
+	b := newBook()
+	b.say(session.UserItem, "Look at both.")
+	c := b.reply(call("a", "read", `{}`), call("b", "read", `{}`))
+	two := []session.Media{{Handle: "media:1a2b3c4d", B: 1}, {Handle: "media:5e6f7a8b", B: 2}}
+	b.add(session.Item{Kind: session.ResultItem, Call: c[0].ID, Media: two[:1]}, "media:1a2b3c4d image/png, 640x480, 12.3 KB")
+	b.add(session.Item{Kind: session.ResultItem, Call: c[1].ID, Media: two}, " ")
+	enc := adapter.NewEncoder()
+	body := encode(t, b, enc, providers.Ask{})
+	for i, want := range []string{
+		"media:1a2b3c4d image/png, 640x480, 12.3 KB\n[media:1a2b3c4d is not shown to you; ask the user what it shows]",
+		"[media:1a2b3c4d is not shown to you; ask the user what it shows]\n[media:5e6f7a8b is not shown to you; ask the user what it shows]",
+	} {
+		if got := gjson.Get(body, fmt.Sprint("messages.", i+2)); got.Get("role").String() != "tool" || got.Get("content").String() != want {
+			t.Errorf("got %s, want %q", got.Raw, want)
+		}
+	}
+	b.say(session.UserItem, "They are red.")
+	if later := encode(t, b, enc, providers.Ask{}); !strings.HasPrefix(later, strings.TrimSuffix(body, "]}")) {
+		t.Errorf("the later request begins otherwise: %s", later)
+	}
+}
+
 // V13: half a surrogate pair in arguments is no half pair in a request,
 // neither in its own JSON nor in the JSON inside.
 func TestLoneSurrogates(t *testing.T) {

@@ -20,6 +20,7 @@ const (
 	noText      = "(empty)"
 	goOn        = "Continue."
 	interrupted = "\n[interrupted]"
+	notShown    = " is not shown to you; ask the user what it shows" // of a medium, behind its handle (MED-3)
 )
 
 // wrapper is what a message of the runtime's own begins with, so that it is
@@ -98,7 +99,7 @@ func (w *writer) message(part byte, items []session.Item, names []string) (bool,
 		if i == 0 && s.blank() {
 			lead = ""
 		}
-		w.Lit(escaped(lead + "[attached: " + m.Handle + "]"))
+		w.Lit(escaped(lead + "[" + m.Handle + notShown + "]"))
 	}
 	w.Lit(`"}`)
 	return true, nil
@@ -142,6 +143,7 @@ type folded struct {
 	text, thought, parts, calls []said
 	details                     *said
 	native                      gjson.Result // content, refusal, annotations
+	own                         bool         // native may go back whole; of another model's, only the content
 }
 
 func (w *writer) fold(items []session.Item) (folded, error) {
@@ -153,7 +155,8 @@ func (w *writer) fold(items []session.Item) (folded, error) {
 		}
 		enc := it.Text.Encoding
 		field := strings.TrimPrefix(enc, encodingPrefix)
-		if enc != encodingMessage && field != enc && !w.takes(field) {
+		own := providers.SameFamily(it.Model, w.style.asked)
+		if enc != encodingMessage && field != enc && !(own && w.takes(field)) {
 			continue
 		}
 		switch {
@@ -163,7 +166,7 @@ func (w *writer) fold(items []session.Item) (folded, error) {
 			f.text = append(f.text, s)
 		case enc == encodingMessage:
 			if gjson.ValidBytes(s.text) {
-				f.native = gjson.ParseBytes(s.text)
+				f.native, f.own = gjson.ParseBytes(s.text), own
 			}
 		case enc == encodingDetails:
 			if gjson.ValidBytes(s.text) {
@@ -204,10 +207,10 @@ func (w *writer) reply(items []session.Item, names []string) (bool, error) {
 	w.Lit(`{"role":"assistant"`)
 	w.thoughts(f)
 	w.content(f, blank, native)
-	if r := f.native.Get("refusal"); w.style.refus && r.Type == gjson.String {
+	if r := f.native.Get("refusal"); f.own && w.style.refus && r.Type == gjson.String {
 		w.Lit(`,"refusal":` + quoted(r.Str))
 	}
-	if a := f.native.Get("annotations"); w.style.notes && a.IsArray() {
+	if a := f.native.Get("annotations"); f.own && w.style.notes && a.IsArray() {
 		w.Lit(`,"annotations":` + a.Raw)
 	}
 	for i, call := range f.calls {

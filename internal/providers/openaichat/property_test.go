@@ -162,7 +162,12 @@ func (g *grower) reply() {
 	if len(parts) == 0 {
 		return
 	}
+	from := len(g.b.items)
 	calls := g.b.reply(parts...)
+	said := rapid.SampledFrom([]session.Model{{}, {Provider: g.p.Name, API: "openai-chat", Model: "m-2"}, {Provider: "else", API: "openai-chat", Model: "m"}}).Draw(g.t, "said by")
+	for i := range g.b.items[from:] {
+		g.b.items[from+i].Model = said
+	}
 	if len(calls) == 0 {
 		return
 	}

@@ -62,6 +62,7 @@ func TestCallsFromPieces(t *testing.T) {
 		{"null and blank ids", []string{`[{"index":0,"id":"null","function":{"name":"x","arguments":"{}"}}]`, `[{"index":1,"id":" ","function":{"name":"y","arguments":"{}"}}]`}, []string{"* x {}", "* y {}"}},
 		{"no function object", []string{`[{"id":"a","name":"x","arguments":"{}"}]`}, []string{"a x {}"}},
 		{"no name", []string{`[{"index":0,"id":"a","function":{"arguments":"{}"}}]`}, []string{"a  {}"}},
+		{"a tail without index is not index 0", []string{`[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}]`, `[{"index":1,"id":"b","function":{"name":"y","arguments":"{\"k\""}}]`, `[{"function":{"arguments":":1}"}}]`}, []string{"a x {}", `b y {"k":1}`}},
 		{"not JSON", []string{`[{"index":0,"id":"a","function":{"name":"x","arguments":"{\"k\":"}}]`}, []string{`a x {"k":`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -35,7 +35,9 @@ func (Adapter) Send(ctx context.Context, to providers.Endpoint, body []byte, sin
 	if kind == "text/html" {
 		return refused(to, providers.Failed, providers.RefusalOf(ctx, to, resp), body)
 	}
-	events := providers.ReadEvents(ctx, resp.Body, to.Reading())
+	how := to.Reading()
+	how.Idle = s.show
+	events := providers.ReadEvents(ctx, resp.Body, how)
 	defer events.Close()
 	switch c, err := events.Peek(); {
 	case err != nil:
@@ -51,6 +53,7 @@ func (Adapter) Send(ctx context.Context, to providers.Endpoint, body []byte, sin
 
 // read takes the stream event by event.
 func (s *stream) read(ctx context.Context, events *providers.Events) providers.Reply {
+	defer s.show()
 	for {
 		ev, err := events.Next()
 		if err != nil {
@@ -78,6 +81,7 @@ func (s *stream) read(ctx context.Context, events *providers.Events) providers.R
 // whole takes an answer that is no stream: an error, a web page, or a complete
 // reply of a server that does not stream.
 func (s *stream) whole(ctx context.Context, events *providers.Events) providers.Reply {
+	defer s.show()
 	body, err := events.ReadAll()
 	if err != nil {
 		return s.broken(ctx, err)

@@ -32,7 +32,11 @@ type stream struct {
 	finish  string
 	usage   *session.Usage
 	timings *session.Usage
-	moved   bool // the last chunk brought the reply forward
+	moved   bool     // the last chunk brought the reply forward
+	unseen  struct { // what arrived and was not shown yet
+		kind, name string
+		text       []byte
+	}
 
 	top, choice, piece members // of the chunk at hand
 }
@@ -280,9 +284,7 @@ func (s *stream) called(k *call, fresh []byte) {
 		s.shown[k] = true
 		fresh = k.args.buf
 	}
-	if s.sink != nil {
-		s.sink.Delta("call", k.name, fresh)
-	}
+	s.fresh("call", k.name, fresh)
 }
 
 func (s *stream) say(kind, name string, fresh []byte) {
@@ -290,9 +292,28 @@ func (s *stream) say(kind, name string, fresh []byte) {
 		return
 	}
 	s.moved = true
-	if s.sink != nil {
-		s.sink.Delta(kind, name, fresh)
+	s.fresh(kind, name, fresh)
+}
+
+// fresh keeps a piece until all that arrived with it is read: one look at the
+// screen for each read, not for each token.
+func (s *stream) fresh(kind, name string, text []byte) {
+	if s.sink == nil {
+		return
 	}
+	if kind != s.unseen.kind || name != s.unseen.name {
+		s.show()
+		s.unseen.kind, s.unseen.name = kind, name
+	}
+	s.unseen.text = append(s.unseen.text, text...)
+}
+
+// show gives the sink what it has not seen.
+func (s *stream) show() {
+	if s.sink != nil && (len(s.unseen.text) > 0 || s.unseen.kind == "call") {
+		s.sink.Delta(s.unseen.kind, s.unseen.name, s.unseen.text)
+	}
+	s.unseen.kind, s.unseen.name, s.unseen.text = "", "", s.unseen.text[:0]
 }
 
 // counted is the usage, as far as it was reported.
@@ -321,13 +342,12 @@ func (s *stream) parts(withCalls bool) []providers.Part {
 			Bytes: pairSurrogates([]byte("[" + strings.Join(s.details, ",") + "]")),
 		})
 	}
-	if t := s.text.end(); len(t) > 0 {
-		out = append(out, providers.Part{Kind: session.AssistantItem, Bytes: t})
-		if len(s.notes) > 0 {
-			native := append([]byte(`{"content":`), session.AppendQuoted(nil, t)...)
-			native = append(native, `,"annotations":[`+strings.Join(s.notes, ",")+`]}`...)
-			out = append(out, providers.Part{Kind: session.NativeItem, MediaType: "application/json", Encoding: encodingMessage, Bytes: native})
-		}
+	said := s.text.end()
+	if len(said) > 0 {
+		out = append(out, providers.Part{Kind: session.AssistantItem, Bytes: said})
+	}
+	if native := s.native(said); native != nil {
+		out = append(out, providers.Part{Kind: session.NativeItem, MediaType: "application/json", Encoding: encodingMessage, Bytes: native})
 	}
 	if !withCalls {
 		return out
@@ -340,4 +360,24 @@ func (s *stream) parts(withCalls bool) []providers.Part {
 		out = append(out, providers.Part{Kind: session.CallItem, CallID: id, Name: k.name, Bytes: k.args.end()})
 	}
 	return out
+}
+
+// native is content, refusal and annotations together (PRV-13), where there is
+// more than content.
+func (s *stream) native(said []byte) []byte {
+	refusal := s.refusal.end()
+	if len(s.notes) == 0 && len(refusal) == 0 {
+		return nil
+	}
+	out := []byte(`{"content":null`)
+	if len(said) > 0 {
+		out = session.AppendQuoted([]byte(`{"content":`), said)
+	}
+	if len(refusal) > 0 {
+		out = session.AppendQuoted(append(out, `,"refusal":`...), refusal)
+	}
+	if len(s.notes) > 0 {
+		out = append(out, `,"annotations":[`+strings.Join(s.notes, ",")+`]`...)
+	}
+	return append(out, '}')
 }

@@ -36,6 +36,8 @@ func TestSuite(t *testing.T) {
 				say(chunk(`{}`, "stop"), counted)
 			case providertest.Cut, providertest.Endless:
 				say(hel, lo)
+			case providertest.Overloaded:
+				say(hel, lo, "data: {\"error\":{\"message\":\"Overloaded\",\"type\":\"overloaded_error\"}}\n\n")
 			case providertest.RateLimited:
 				w.Header().Set("Retry-After", "7")
 				w.WriteHeader(429)

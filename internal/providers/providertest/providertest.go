@@ -28,13 +28,14 @@ const (
 	Refusal     Scene = "refusal"               // the text, then the filter, usage: reported though rejected
 	Empty       Scene = "nothing in it"         // a natural end without text or call
 	Cut         Scene = "cut stream"            // the text, then the connection ends without a terminator
+	Overloaded  Scene = "error in the stream"   // status 200, the text, then the vendor's event for overload: "Overloaded"
 	RateLimited Scene = "rate limit"            // status 429, Retry-After: 7
 	TooLong     Scene = "overflow"              // the vendor's overflow error: limit 8192, used 9000
 	Endless     Scene = "stream without an end" // the text, then nothing until the client goes
 )
 
 // Run tests an adapter. play returns the handler that plays a scene.
-func Run(t *testing.T, a providers.Adapter, play func(Scene) http.HandlerFunc) { // PRV-5, PRV-6, PRV-10
+func Run(t *testing.T, a providers.Adapter, play func(Scene) http.HandlerFunc) { // PRV-5, PRV-6, PRV-10, case STR-13
 	for _, c := range []struct {
 		scene Scene
 		check func(*testing.T, providers.Reply, string)
@@ -68,6 +69,14 @@ func Run(t *testing.T, a providers.Adapter, play func(Scene) http.HandlerFunc) {
 			failure(t, r, providers.Network, true)
 			if string(r.Partial) != "Hello" {
 				t.Errorf("partial %q", r.Partial)
+			}
+		}},
+		{Overloaded, func(t *testing.T, r providers.Reply, shown string) {
+			class(t, r, providers.Failed)
+			rejected(t, r)
+			failure(t, r, providers.Overloaded, true)
+			if string(r.Partial) != "Hello" || shown != "Hello" {
+				t.Errorf("partial %q, shown %q", r.Partial, shown)
 			}
 		}},
 		{RateLimited, func(t *testing.T, r providers.Reply, _ string) {
