@@ -19,15 +19,12 @@ type Fold struct {
 
 // A branch is its place in the family, its own items, and where it stands.
 type branch struct {
-	list  []int32 // indexes into the table, in recorded order
-	state Branch
-	marks []mark
-}
-
-// A mark is a kept state: the one before a user item, for revert and fork.
-type mark struct {
-	at    Seq
-	state Branch
+	list   []int32 // indexes into the table, in recorded order
+	state  Branch
+	marks  []mark // in order of at
+	limb   Limb
+	labels []Label
+	parts  []*stretch // at least one
 }
 
 // MainBranch is the first branch of every session.
@@ -52,19 +49,6 @@ func (f *Fold) State(name string) State {
 		return State{Branch: Branch{Name: name}, Session: f.growing}
 	}
 	return State{Branch: b.state, Session: f.growing}
-}
-
-// Before returns the state that a branch had before the user item at q.
-func (f *Fold) Before(name string, q Seq) (Branch, bool) {
-	b, ok := f.branches[name]
-	if !ok {
-		return Branch{}, false
-	}
-	i := sort.Search(len(b.marks), func(i int) bool { return b.marks[i].at >= q })
-	if i == len(b.marks) || b.marks[i].at != q {
-		return Branch{}, false
-	}
-	return b.marks[i].state, true
 }
 
 // Item finds a recorded item of any branch.
@@ -103,6 +87,7 @@ func (f *Fold) Apply(e Entry) error {
 	b := f.branches[e.Branch]
 	if b == nil {
 		b = &branch{state: Branch{Name: e.Branch}}
+		b.parts = []*stretch{{of: b}}
 		f.branches[e.Branch] = b
 		f.names = append(f.names, e.Branch)
 	}
@@ -117,8 +102,12 @@ func (f *Fold) Apply(e Entry) error {
 	f.applyTurn(b, e)
 	f.applyTool(b, e)
 	f.applyContext(b, e)
+	f.applyBranch(b, e)
 	if MovesHead(e.Type) {
 		b.state.Head = e.Seq
+	}
+	if lasts(e.Event) {
+		f.keep(b, e.Seq+1)
 	}
 	return nil
 }
@@ -205,14 +194,27 @@ func (f *Fold) applySession(b *branch, e Entry) {
 	case PlanChanged:
 		// The result of the model's own change is the plan's live copy (PLAN-8).
 		s.Plan = Plan{At: e.Seq, Items: ev.Items, Next: ev.NextID, Shown: ev.By == "model"}
+		in := b.now()
+		in.plans = append(in.plans, planned{at: e.Seq, plan: s.Plan, after: ev.AfterItem})
 	case PlanShown:
 		s.Plan.Shown = true
+		for i := range b.now().plans {
+			if p := &b.now().plans[i]; p.plan.At == ev.Plan {
+				p.plan.Shown, p.shown = true, e.Seq.Item()
+			}
+		}
 		f.add(b, Item{ID: e.Seq.Item(), Kind: PlanKind, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens})
-	case BranchCreated, BranchDeleted, BranchReverted, BranchRolledBack:
-		// Branch operations are read by programs that know them; this one
-		// must not write behind them.
-		s.ReadOnly = e.Type
 	}
+}
+
+// lasts reports an event whose effect selection can't make anew from items.
+func lasts(e Event) bool {
+	switch e.(type) {
+	case ToolsDefined, ToolsExtended, ModelChosen, AssemblyReported, InstructionPublished, InstructionWithdrawn, CatalogPublished, CatalogDropped,
+		ItemMasked, ItemReplaced, ItemRemoved, MediaNoted, CheckpointCommitted:
+		return true
+	}
+	return false
 }
 
 // cut records that the next request can't begin with the one before. The

@@ -134,14 +134,14 @@ func holds(t *rapid.T, entries []Entry) {
 		sound(t, s)
 	}
 	for _, e := range entries {
-		was := dump(f.State(e.Branch).Branch)
+		was := show(f.State(e.Branch).Branch.View)
 		if err := f.Apply(e); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := e.Event.(UserSaid); ok {
-			before, ok := f.Before(e.Branch, e.Seq)
-			if got := dump(before); !ok || got != was {
-				t.Fatalf("the state before %d is\n%s\nwas\n%s", e.Seq, got, was)
+			before, err := f.Select(Reference{Branch: e.Branch, Seq: e.Seq, Select: "before"})
+			if got := show(before.View); err == nil && got != was {
+				t.Fatalf("the view before %d is\n%s\nwas\n%s", e.Seq, got, was)
 			}
 		}
 		keep(e.Branch)
@@ -241,11 +241,12 @@ func (w *writer) size() Tokens {
 func (w *writer) step(branch string) {
 	s := w.fold.State(branch)
 	t, b := w.t, s.Branch
+	last := b.View.Newest()
 	var may []Event
 	add := func(e ...Event) { may = append(may, e...) }
 	say := rapid.SampledFrom([]string{"steer", "queue"}).Draw(t, "kind")
 	add(InputQueued{Kind: say, Tokens: w.size()}, ShellRan{Tokens: w.size()}, ToastPosted{Level: "info", Code: "c"})
-	add(PlanChanged{NextID: 2, By: "user", Items: []PlanItem{{ID: "task-1", Status: "pending"}}}, PlanShown{Plan: b.Plan.At, Tokens: w.size()})
+	add(PlanChanged{NextID: 2, By: "user", AfterItem: &last, Items: []PlanItem{{ID: "task-1", Status: "pending"}}}, PlanShown{Plan: b.Plan.At, Tokens: w.size()})
 	add(CatalogPublished{Key: "skills", Tokens: w.size()})
 	for _, q := range b.Queue {
 		add(InputEdited{Entry: q.ID, Tokens: w.size()}, InputRemoved{Entry: q.ID}, InputHeld{Entries: []Seq{q.ID}}, InputMoved{Entry: q.ID, Before: b.Queue[0].ID})

@@ -93,7 +93,8 @@ func (s *Branch) move(entry, before Seq) {
 
 func (f *Fold) userSaid(b *branch, e Entry, ev UserSaid) {
 	s := &b.state
-	b.marks = append(b.marks, mark{e.Seq, *s})
+	f.keep(b, e.Seq)
+	b.limb.Users++
 	it := Item{ID: e.Seq.Item(), At: e.Seq, Kind: UserItem, Source: FromUser, Tokens: ev.Tokens, Turn: ev.Turn, Media: ev.Media}
 	if ev.Text != nil {
 		it.Text = *ev.Text

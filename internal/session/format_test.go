@@ -190,7 +190,7 @@ func TestFormatPageLinesComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Entry{Seq: Seq(i + 1), Branch: MainBranch, At: sampleTime(Seq(i + 1)), Type: Name(all[i].fact.Event), Must: Must(e.Type), Event: all[i].fact.Event}
+		want := Entry{Seq: Seq(i + 1), Branch: all[i].fact.Branch, At: sampleTime(Seq(i + 1)), Type: Name(all[i].fact.Event), Must: Must(e.Type), Event: all[i].fact.Event}
 		if diff := cmp.Diff(want, e, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "body" }, cmp.Ignore())); diff != "" {
 			t.Errorf("%s: %s", e.Type, diff)
 		}

@@ -71,6 +71,7 @@ func samples() []sample {
 
 	section = "branch"
 	created := add(BranchCreated{Name: "b2", From: Reference{Branch: MainBranch, Seq: 6, Select: "head"}, Purpose: "fork", Depth: 1, API: agent.API})
+	all[len(all)-1].fact.Branch = "b2"
 	add(BranchRenamed{}, text("with a table instead"))
 	add(BranchDeleted{})
 	add(BranchReverted{To: Reference{Branch: MainBranch, Seq: 6, Select: "before"}, Left: created, Label: "v1"}, text("what is 1/0 here?"))

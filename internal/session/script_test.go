@@ -75,9 +75,9 @@ func (s *story) handle(t *testing.T, d *datadriven.TestData) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, ok := s.fold.Before(MainBranch, Seq(q))
-		if !ok {
-			return "no user item\n"
+		b, err := s.fold.Select(Reference{Branch: MainBranch, Seq: Seq(q), Select: "before"})
+		if err != nil {
+			return err.Error() + "\n"
 		}
 		s.view(b.View)
 		s.state(State{Branch: b})
