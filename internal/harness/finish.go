@@ -1,8 +1,10 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,13 +22,18 @@ func (l *Loop) finish(ctx context.Context, d done) {
 		delete(l.running, d.job.ID)
 	}
 	l.accept(ctx, d)
-	l.pulses.drop(d.job.ID)
 }
 
 // accept records what came of a job, if it is still news or was waited for. An
 // interrupt that waits for the log goes first: without it a job that was told to
-// stop would look broken.
+// stop would look broken. What the job showed stays on the screen until its
+// result is recorded.
 func (l *Loop) accept(ctx context.Context, d done) {
+	defer func() {
+		if !l.busy(d.job.ID) {
+			l.pulses.drop(d.job.ID)
+		}
+	}()
 	if l.late(ctx); l.cancel != nil {
 		l.keep(d)
 		return
@@ -123,7 +130,6 @@ func (l *Loop) expire(ctx context.Context) {
 		}
 		delete(l.running, id)
 		l.accept(ctx, done{w.job, drive.Result{Fault: &drive.Fault{Where: string(w.job.Kind), Kind: "hung", Abandoned: true}}})
-		l.pulses.drop(id)
 	}
 }
 
@@ -163,8 +169,16 @@ func (l *Loop) end(stop context.CancelFunc) {
 	if s := l.sess.State(l.branch); s.Branch.Run == l.env.Run {
 		_ = l.record(ctx, s, []session.Fact{{Event: session.RunEnded{Run: l.env.Run, How: "closed"}}})
 	}
-	_ = l.sess.Sync()
+	if err := l.sess.Sync(); err != nil || len(l.kept) > 0 {
+		l.lost = fmt.Errorf("%w: %w", ErrLost, cmp.Or(l.Fault(), err, errUnwritten))
+	}
 }
+
+// ErrLost is returned by [Local.Close] where the log could not be written to
+// the end.
+var ErrLost = errors.New("what came last could not be recorded, and is lost")
+
+var errUnwritten = errors.New("the session could not be written")
 
 // sessionName is a session's id, from its path.
 func sessionName(path string) string {

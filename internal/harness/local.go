@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -134,11 +135,13 @@ func local(ctx context.Context, o Options, s *Session, blobs *content.Store) (*L
 
 // Close interrupts what runs, closes the run in the log, and ends every
 // process that the session started.
+//
+// It returns what could not be recorded and is lost with the program.
 func (l *Local) Close() error {
 	l.stop()
 	l.done.Wait()
 	l.box.Close()
-	return l.Session.Close()
+	return errors.Join(l.loop.lost, l.Session.Close())
 }
 
 // ID is the session's id.
@@ -147,6 +150,15 @@ func (l *Local) ID() string { return sessionName(l.Session.Path()) }
 // Submit asks for cmd. Nil means accepted, not finished: what comes of it is
 // in the log.
 func (l *Local) Submit(ctx context.Context, cmd drive.Command) error {
+	switch cmd.(type) {
+	case drive.Resume, drive.Say:
+		// A wrong setting is seen before a turn that was left open is touched.
+		if s := l.State(); s.Branch.Turn != nil && !l.Ours() {
+			if _, err := l.opts.Resolve(ctx, s.Branch.Model); err != nil {
+				return err
+			}
+		}
+	}
 	return l.loop.Submit(ctx, cmd)
 }
 
@@ -283,8 +295,15 @@ func (l *Local) Rule(ctx context.Context, call session.ItemID) (string, bool) {
 	return Narrow(p, l.opts.Workspace)
 }
 
-// Shell runs a command of the user's own and records it, output and all.
+// Shell runs a command of the user's own and records it, output and all. Where
+// its start can't be recorded it is not run.
 func (l *Local) Shell(ctx context.Context, command string) error {
+	if err := l.Fault(); err != nil {
+		return err
+	}
+	if err := l.Submit(context.WithoutCancel(ctx), drive.Runs{Command: []byte(command)}); err != nil {
+		return err
+	}
 	args, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		return err

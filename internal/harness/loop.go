@@ -44,6 +44,7 @@ type Loop struct {
 	kept     []done        // results that could not be recorded yet
 	cancel   *drive.Cancel // asked for, and not recorded yet
 	closing  bool          // nothing is begun any more
+	lost     error         // what could not be recorded, once the loop has ended
 	unsynced bool          // something depends on lines that a sync did not bring to the disk
 	tried    time.Time     // when the log was tried last, while there is a fault
 

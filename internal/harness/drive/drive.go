@@ -49,7 +49,10 @@ type (
 		Refs  []session.Part // what Media points to, behind the text
 		Steer bool
 	}
-	// Ran records a command of the user's own.
+	// Runs records that a command of the user's own is about to run: what can't
+	// be recorded is not run, and one that outlives the program is known.
+	Runs struct{ Command []byte }
+	// Ran records a command of the user's own, with what came of it.
 	Ran struct {
 		Command, Output []byte
 		Exit            int
@@ -94,6 +97,7 @@ type (
 )
 
 func (Say) command()          {}
+func (Runs) command()         {}
 func (Ran) command()          {}
 func (Cancel) command()       {}
 func (Resume) command()       {}
@@ -136,6 +140,8 @@ func admit(s session.State, env Env, cmd Command) ([]session.Fact, error) {
 	switch c := cmd.(type) {
 	case Say:
 		return say(s, env, c)
+	case Runs:
+		return shellRuns(c), nil
 	case Ran:
 		return shellRan(c), nil
 	case Cancel:

@@ -3,6 +3,7 @@ package drive
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"varve/internal/session"
 )
@@ -27,6 +28,19 @@ func say(s session.State, env Env, c Say) ([]session.Fact, error) {
 		return []session.Fact{{Event: session.InputQueued{Kind: "steer", Media: c.Media, Tokens: size}, Body: body}}, nil
 	}
 	return []session.Fact{{Event: session.InputQueued{Kind: "queue", Media: c.Media, Tokens: size}, Body: body}}, nil
+}
+
+// shellStarted is the code of the toast that a command of the user's own begins
+// with. It is shown where the command did not end.
+const shellStarted = "shell.started"
+
+// shellRuns names the command by its first line: all of it comes with its end.
+func shellRuns(c Runs) []session.Fact {
+	line, _, _ := strings.Cut(string(c.Command), "\n")
+	if r := []rune(line); len(r) > 200 {
+		line = string(r[:200]) + "…"
+	}
+	return facts(session.ToastPosted{Level: "info", Code: shellStarted, Args: map[string]string{"command": strings.ToValidUTF8(line, "�")}})
 }
 
 func shellRan(c Ran) []session.Fact {
