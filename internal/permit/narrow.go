@@ -29,6 +29,9 @@ func Narrow(c Call) (r Rule, ok bool) {
 			return Rule{}, false
 		}
 		r.Pattern = escapeGlob(rel)
+		if c.has(Write) && c.only(Read, Write) {
+			r.Tool = "edit" // whichever tool changes that file next
+		}
 	case len(c.Paths) > 1:
 		return Rule{}, false
 	case c.Host != "":

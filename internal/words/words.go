@@ -119,7 +119,7 @@ func Waiting(kind string, left time.Duration) string {
 	return fmt.Sprintf("%s. Next attempt in %d s, Esc stops.", what, int((left+time.Second-1)/time.Second))
 }
 
-// Toast is the sentence of a toast.
+// Toast is the sentence of a toast, or "" for one that only the log needs.
 func Toast(t session.ToastPosted) string {
 	switch t.Code {
 	case "sources_omitted":
@@ -128,6 +128,8 @@ func Toast(t session.ToastPosted) string {
 		return "The session can't be written: " + t.Args["why"] + ". Nothing is lost; it goes on when that is mended."
 	case "session_damaged":
 		return "Part of this session's file can't be read (" + t.Args["what"] + "). The rest is shown, read-only; `agent session verify` says where."
+	case "shell.started": // its output is on the screen
+		return ""
 	case "saved":
 		return "Saved " + t.Args["what"] + "."
 	}

@@ -328,8 +328,12 @@ func (p *prep) report(s *search, w *walk, root string, files []found, hits []fil
 		foot = append([]string{"no match in " + plural(len(files)-binary-failed, "file", "files")}, w.notes()...)
 	case s.mode == "content" && shownLines < lines:
 		r.LeftOut.Lines = int64(lines - shownLines)
-		foot = append(foot, fmt.Sprintf("the first %s of %s matching lines in %s; %s left out, narrow the search or raise limit",
-			count(shownLines), count(lines), plural(withHits, "file", "files"), count(lines-shownLines)))
+		how := "narrow the search or raise limit"
+		if s.limit == maxLines {
+			how = fmt.Sprintf("%s are the most that are shown: narrow the search", count(maxLines))
+		}
+		foot = append(foot, fmt.Sprintf("the first %s of %s matching lines in %s; %s left out, %s",
+			count(shownLines), count(lines), plural(withHits, "file", "files"), count(lines-shownLines), how))
 	case s.mode != "content" && shownFiles < withHits:
 		r.LeftOut.Lines = int64(withHits - shownFiles)
 		foot = append(foot, fmt.Sprintf("the newest %s of %s files; %s left out", count(shownFiles), count(withHits), count(withHits-shownFiles)))
