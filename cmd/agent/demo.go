@@ -7,13 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"varve/internal/demo"
+	"varve/internal/harness"
 	"varve/internal/index"
 	"varve/internal/providers"
 	"varve/internal/providers/scripted"
+	"varve/internal/session"
 )
 
 // demoFlags say what is played.
@@ -34,7 +37,7 @@ func demoCommand(e *env, f *flags) *cobra.Command {
 			"Everything but the model is real. With --puppet a person plays the model, from pages in a\n" +
 			"folder, and the work is done in the current folder (docs/puppet.md).",
 		Example: "  agent demo\n  agent demo --run\n  agent demo --puppet /tmp/pages",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    takes(0, whichPrompt),
 		RunE:    func(c *cobra.Command, args []string) error { return runDemo(c.Context(), e, f, d, args) },
 	}
 	c.Flags().StringVar(&d.puppet, "puppet", "", "play the model by hand, with pages in this folder")
@@ -68,17 +71,17 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 			return exit(exitUsage, "--puppet: %w", err)
 		}
 		p := demo.Puppet{Dir: d.puppet}
+		m.puppet = d.puppet
 		if d.run {
 			p.Say = func(s string) { fmt.Fprintln(e.err, s) }
 		}
 		handle = p.Handle
 	} else {
 		if d.cont {
-			err = m.lastDemo()
-		} else {
-			m.workspace, err = sampleProject(d.dir)
-		}
-		if err != nil {
+			if err := m.lastDemo(); err != nil {
+				return exit(exitUsage, "%w", err)
+			}
+		} else if m.workspace, err = sampleProject(d.dir); err != nil {
 			return exit(exitUsage, "sample project: %w", err)
 		}
 		m.sample = m.workspace
@@ -109,23 +112,56 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 	return m.show(ctx, e, &runFlags{cont: d.cont}, args, d.puppet == "")
 }
 
+// playedByScript reports whether the model of a session was the demo's.
+func playedByScript(s index.Info) bool { return s.Model == demo.Provider+"/"+demo.Model }
+
+// howToGoOn is the command that goes on with a session in the interface.
+func (m *machine) howToGoOn(l *harness.Local) string {
+	if s := m.howToPlay(l); s != "" {
+		return s
+	}
+	return "agent resume " + l.ID()
+}
+
+// howToRun is the same without a screen.
+func (m *machine) howToRun(l *harness.Local) string {
+	if s := m.howToPlay(l); s != "" {
+		return s + " --run"
+	}
+	return "agent run --session " + l.ID()
+}
+
+// howToPlay is the demo that goes on with a session, "" for one that is none's.
+func (m *machine) howToPlay(l *harness.Local) string {
+	switch _, playing := m.demo[l.State().Branch.Model.Provider]; {
+	case !playing:
+		return ""
+	case m.puppet != "":
+		return "agent demo --continue --puppet " + m.puppet
+	}
+	return "agent demo --continue"
+}
+
 // lastDemo goes to the folder of the last session that the demo's script
-// played.
+// played: one of this folder, if there is one.
 func (m *machine) lastDemo() error {
 	all, err := index.List(m.folders.Data)
 	if err != nil {
 		return err
 	}
-	for _, s := range all {
-		if s.Model == demo.Provider+"/"+demo.Model && s.Damage == "" {
-			m.workspace = s.Workspace
-			if _, err := os.Stat(s.Workspace); err != nil {
-				return fmt.Errorf("the last demo's folder is gone: `agent demo` begins anew: %w", err)
-			}
-			return nil
-		}
+	all = slices.DeleteFunc(all, func(s index.Info) bool { return !playedByScript(s) || s.Damage != "" })
+	if len(all) == 0 {
+		return errors.New("there was no demo yet: run `agent demo`")
 	}
-	return errors.New("there was no demo yet: run `agent demo`")
+	last := all[0]
+	if i := slices.IndexFunc(all, func(s index.Info) bool { return s.Workspace == session.PathKey(m.workspace) }); i >= 0 {
+		last = all[i]
+	}
+	m.workspace = last.Workspace
+	if _, err := os.Stat(last.Workspace); err != nil {
+		return fmt.Errorf("the last demo's folder is gone: `agent demo` begins anew: %w", err)
+	}
+	return nil
 }
 
 // sampleProject writes the sample into a folder, a new one where none is

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +38,9 @@ type desk struct {
 	open  chan struct{}
 	local *harness.Local
 	err   error
+
+	drafts  sync.Mutex
+	drafted bool // the last draft was saved
 }
 
 var _ tui.Agent = (*desk)(nil)
@@ -315,6 +320,20 @@ func (d *desk) Context(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return contextText(ctx, d.m, l)
+}
+
+func (d *desk) Lost(ctx context.Context) bool {
+	l, err := d.at(ctx)
+	return err == nil && lost(l)
+}
+
+// lost reports that the file of a session that was begun is not there any more.
+func lost(l *harness.Local) bool {
+	if l.State().Session.ID == "" {
+		return false
+	}
+	_, err := os.Lstat(l.Session.Path())
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(l.Fault(), jsonl.ErrGone)
 }
 
 func (d *desk) Editor() []string {

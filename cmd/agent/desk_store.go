@@ -27,6 +27,27 @@ func (d *desk) draftPath() string {
 // folder that the program is started in: the one of the window that was typed
 // in last.
 func (d *desk) SaveDraft(_ context.Context, text string) error {
+	d.drafts.Lock()
+	defer d.drafts.Unlock()
+	if d.drafted {
+		return nil
+	}
+	return d.saveDraft(text)
+}
+
+// lastDraft is the draft when the program ends, where it is to be changed. A
+// save that was on its way and comes after it changes nothing.
+func (d *desk) lastDraft(text string, changed bool) error {
+	d.drafts.Lock()
+	defer d.drafts.Unlock()
+	d.drafted = true
+	if !changed {
+		return nil
+	}
+	return d.saveDraft(text)
+}
+
+func (d *desk) saveDraft(text string) error {
 	if text == "" {
 		if err := os.Remove(d.draftPath()); !errors.Is(err, os.ErrNotExist) {
 			return err

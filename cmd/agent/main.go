@@ -151,11 +151,11 @@ func signalled(ctx context.Context) (context.Context, func()) {
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		if s, ok := <-c; ok {
+			if s == syscall.SIGHUP { // first of all: a shell and the kernel each send one
+				signal.Ignore(syscall.SIGHUP)
+			}
 			cancel(errSignal{s})
 			signal.Stop(c) // a second one ends the program the hard way
-			if s == syscall.SIGHUP {
-				signal.Ignore(syscall.SIGHUP) // a shell and the kernel each send one
-			}
 		}
 	}()
 	return ctx, func() { signal.Stop(c); cancel(nil) }

@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 //	exits N COMMAND…                 runs a command and looks at its exit code
 //	sessionfile NAME                 sets a variable to the path of the only session
 //	damage FILE N                    cuts line N in half, and keeps its newline
+//	puppet DIR FILE                  plays the model of a puppet, with the text of a file
+//	empty DIR                        a folder is there, and nothing is in it
 //	lacks TEXT DIR…                  no file in these folders holds a text
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -53,7 +55,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"provider": provider,
 			"requests": requests, "asked": asked,
-			"exits": exits, "sessionfile": sessionFile, "damage": damage, "lacks": lacks,
+			"exits": exits, "sessionfile": sessionFile, "damage": damage, "lacks": lacks, "puppet": puppet, "empty": empty,
 		},
 	})
 }

@@ -38,7 +38,7 @@ func runCommand(e *env, f *flags) *cobra.Command {
   git diff | agent run --mode edit -
   agent run --output json --max-requests 20 "fix the lint errors"
   agent run --continue`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, whichPrompt),
 		RunE: func(c *cobra.Command, args []string) error { return runTurn(c.Context(), e, f, r, args) },
 	}
 	c.Flags().StringVar(&r.output, "output", "text", "text, json or stream-json")
@@ -220,7 +220,7 @@ func (t *turn) do(ctx context.Context, e *env, prompt string) error {
 			t.show.entry(t.l, entry)
 		}
 		if u.Fault != nil {
-			return exit(exitSession, "the session can't be written: %w; what is recorded is kept, go on with `agent run --session %s`", u.Fault, t.l.ID())
+			return exit(exitSession, "the session can't be written: %w; what is recorded is kept, go on with `%s`", u.Fault, t.m.howToRun(t.l))
 		}
 		if t.sum.end != nil {
 			return t.finish(ctx)
@@ -244,7 +244,7 @@ func (t *turn) finish(ctx context.Context) error {
 		if t.show.quiet() {
 			return &exitError{code: code}
 		}
-		return exit(code, "interrupted; go on with `agent run --session %s \"…\"`", t.l.ID())
+		return exit(code, "interrupted; go on with `%s \"…\"`", t.m.howToRun(t.l))
 	case res.Error != nil && res.Error.Kind == "settings":
 		code = exitUsage
 	case res.Error != nil && providerKind(res.Error.Kind):

@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -57,6 +59,38 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	half := lines[n-1][:len(lines[n-1])/2]
 	lines[n-1] = append(bytes.Clone(half), '\n')
 	ts.Check(os.WriteFile(args[0], bytes.Join(lines, nil), 0o600))
+}
+
+// puppet answers each request page in a folder with the text of a file.
+func puppet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: puppet DIR FILE")
+	}
+	dir, text := ts.MkAbs(args[0]), []byte(ts.ReadFile(args[1]))
+	ts.Check(os.MkdirAll(dir, 0o700))
+	w, err := fsnotify.NewWatcher()
+	ts.Check(err)
+	ts.Check(w.Add(dir))
+	ts.Defer(func() { _ = w.Close() })
+	go func() {
+		for e := range w.Events {
+			name := filepath.Base(e.Name)
+			if n, ok := strings.CutPrefix(name, "request-"); ok && e.Has(fsnotify.Create) {
+				_ = os.WriteFile(filepath.Join(dir, "reply-"+n), text, 0o600) // without it the script times out
+			}
+		}
+	}()
+}
+
+func empty(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: empty DIR")
+	}
+	list, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(list) > 0 {
+		ts.Fatalf("%s holds %s", args[0], list[0].Name())
+	}
 }
 
 func lacks(ts *testscript.TestScript, neg bool, args []string) {

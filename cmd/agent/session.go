@@ -20,7 +20,7 @@ import (
 )
 
 // find is the session that an id, a prefix or a path names; "" is the last
-// one in this folder.
+// one in this folder. Only a demo goes on with a demo's: its model is a script.
 func (m *machine) find(id string) (string, error) {
 	if id != "" {
 		path, err := index.Find(m.folders.Data, id)
@@ -33,10 +33,18 @@ func (m *machine) find(id string) (string, error) {
 	if err != nil {
 		return "", exit(exitSession, "%w", err)
 	}
+	others := false
 	for _, s := range all {
-		if s.Workspace == session.PathKey(m.workspace) {
+		if s.Workspace != session.PathKey(m.workspace) {
+			continue
+		}
+		if playedByScript(s) == (m.demo != nil) {
 			return s.Path, nil
 		}
+		others = true
+	}
+	if others && m.demo == nil {
+		return "", exit(exitUsage, "there are only a demo's sessions in this folder: go on with `agent demo --continue`, or start one of your own with `agent`")
 	}
 	return "", exit(exitUsage, "there is no session in this folder yet: start one with `agent` or `agent run \"…\"`")
 }
@@ -64,7 +72,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	list.Flags().StringVar(&query, "query", "", "only those whose title or folder contains this")
 	var at uint64
 	show := &cobra.Command{
-		Use: "show ID", Short: "Show what the next request would carry, in order", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show what the next request would carry, in order", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
 				return showSession(e.out, s, branch, session.Seq(at), asJSON)
@@ -74,7 +82,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	show.Flags().StringVar(&branch, "branch", session.MainBranch, "the branch")
 	show.Flags().Uint64Var(&at, "at", 0, "as it was after this event")
 	verify := &cobra.Command{
-		Use: "verify ID", Short: "Check every byte of a session, and every content hash", Args: cobra.ExactArgs(1),
+		Use: "verify ID", Short: "Check every byte of a session, and every content hash", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
 			m, err := newMachine(f)
 			if err != nil {
@@ -88,7 +96,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 		},
 	}
 	requests := &cobra.Command{
-		Use: "requests ID [N]", Short: "List the requests that were sent, or print the N-th byte for byte", Args: cobra.RangeArgs(1, 2),
+		Use: "requests ID [N]", Short: "List the requests that were sent, or print the N-th byte for byte", Args: takes(1, whichSession, whichRequest),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
 				n := 0
@@ -103,7 +111,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 		},
 	}
 	rename := &cobra.Command{
-		Use: "rename ID TITLE", Short: "Give a session a title", Args: cobra.ExactArgs(2),
+		Use: "rename ID TITLE", Short: "Give a session a title", Args: takes(2, whichSession, whichTitle),
 		RunE: func(c *cobra.Command, args []string) error {
 			m, err := newMachine(f)
 			if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -45,7 +44,7 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			fprintln(e.out, m.set.Path)
 			return nil
 		})},
-		&cobra.Command{Use: "get KEY", Short: "Print a value of the file", Args: cobra.ExactArgs(1), RunE: with(func(m *machine, args []string) error {
+		&cobra.Command{Use: "get KEY", Short: "Print a value of the file", Args: takes(1, whichKey), RunE: with(func(m *machine, args []string) error {
 			d, err := setup.OpenDraft(m.set.Path)
 			if err != nil {
 				return exit(exitUsage, "%w", err)
@@ -61,20 +60,15 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			fprintln(e.out, string(v))
 			return nil
 		})},
-		&cobra.Command{Use: "set KEY VALUE", Short: "Change a value of the file (JSON, or plain text)", Args: cobra.ExactArgs(2), RunE: with(func(m *machine, args []string) error {
-			err := setup.Edit(m.set.Path, func(d *setup.Draft) error {
-				var v any = args[1]
-				if json.Valid([]byte(args[1])) {
-					v = json.RawMessage(args[1])
-				}
-				return d.Set(setup.ParsePath(args[0]), v)
-			})
+		&cobra.Command{Use: "set KEY VALUE", Short: "Change a value of the file (JSON, or plain text)", Args: takes(2, whichKey, whichValue), RunE: with(func(m *machine, args []string) error {
+			now, err := setValue(m.set.Path, args[0], args[1])
 			if err != nil {
 				return exit(exitUsage, "%w", err)
 			}
 			if err := m.reload(); err != nil {
 				return exit(exitUsage, "%w", err)
 			}
+			fprintln(e.err, args[0]+" is "+shownValue(args[0], now)+" now, in "+m.set.Path)
 			for _, p := range m.set.Unknown() {
 				if p.Path.String() == args[0] || strings.HasPrefix(args[0], p.Path.String()+".") {
 					fprintln(e.err, "agent: saved, though nothing reads it: "+p.Error())
@@ -151,7 +145,7 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 		},
 	}
 	c.AddCommand(&cobra.Command{
-		Use: "show PROVIDER/MODEL", Short: "Show a model's window, and who says so", Args: cobra.ExactArgs(1),
+		Use: "show PROVIDER/MODEL", Short: "Show a model's window, and who says so", Args: takes(1, whichModel),
 		RunE: func(c *cobra.Command, args []string) error {
 			m, err := newMachine(&flags{model: args[0]})
 			if err != nil {
@@ -323,7 +317,7 @@ func (m *machine) doctor(ctx context.Context, e *env) error {
 func resumeCommand(e *env, f *flags) *cobra.Command {
 	var goOn bool
 	c := &cobra.Command{
-		Use: "resume [ID]", Short: "Open a session again, in the interface", Args: cobra.MaximumNArgs(1),
+		Use: "resume [ID]", Short: "Open a session again, in the interface", Args: takes(0, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
 			id := ""
 			if len(args) == 1 {

@@ -32,17 +32,21 @@ func resumeInterface(ctx context.Context, e *env, f *flags, id string, goOn bool
 	return m.show(ctx, e, &runFlags{session: id, cont: true}, nil, false)
 }
 
-// goodbye says where the session is, once it holds something.
-func (m *machine) goodbye(e *env, d *desk) {
+// goodbye says where the session is, once it holds something. The error is that
+// it, or its end, is not kept.
+func (m *machine) goodbye(e *env, d *desk) error {
 	l, err := d.at(context.Background())
 	if err != nil || l == nil || l.State().Session.UserItems == 0 {
-		return
+		return nil
 	}
-	how := "agent resume " + l.ID()
-	if m.sample != "" {
-		how = "agent demo --continue"
+	if lost(l) {
+		return exit(exitSession, "the session is not kept: its file was removed while it was open: %s", l.Session.Path())
 	}
-	fmt.Fprintf(e.err, "The session is kept. To go on: %s\n", how)
+	fmt.Fprintf(e.err, "The session is kept. To go on: %s\n", m.howToGoOn(l))
+	if err := l.Fault(); err != nil {
+		return sessionErr(fmt.Errorf("what came last is not in it: %w", err))
+	}
+	return nil
 }
 
 // show opens the interface on a new session, or on the one that the flags
@@ -82,10 +86,15 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 		Colors: colorprofile.Detect(os.Stdout, os.Environ()),
 	})
 	_, err = paint.Run(ctx, root, paint.Options{})
-	_ = d.SaveDraft(ctx, root.Draft()) // a save that was on its way may not have come
+	if err := d.lastDraft(root.Draft()); err != nil {
+		fprintln(e.err, "agent: what was written can't be kept: "+err.Error())
+	}
 	closeErr := d.Close()
-	m.goodbye(e, d)
+	bye := m.goodbye(e, d)
 	var sig *paint.SignalError
+	if err != nil && bye != nil {
+		fprintln(e.err, "agent: "+bye.Error()) // the exit code is another's
+	}
 	switch {
 	case errors.As(err, &sig):
 		return &exitError{code: sig.ExitCode()}
@@ -99,6 +108,9 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 		return nil
 	case err != nil:
 		return &exitError{exitFailed, err}
+	}
+	if bye != nil {
+		return bye
 	}
 	return sessionErr(closeErr)
 }

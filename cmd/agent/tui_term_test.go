@@ -176,37 +176,20 @@ func (x *tuiTerm) says(s string) {
 	x.in(keyEnter)
 }
 
-// answers presses a letter that answers a question, and waits until something
-// of the screen is gone. In the moment after a question came up, and after a
-// key of a message, a letter belongs to the message: then it is taken back, and
-// tried again when that moment has passed.
+// answers presses a letter that answers a question, as soon as the screen says
+// that letters do, and waits until something of the screen is gone.
 func (x *tuiTerm) answers(letter, gone string) {
 	x.t.Helper()
-	for range 10 {
-		<-time.After(750 * time.Millisecond) // nothing on the screen tells that it has
-		x.in(letter)
-		x.await("what "+letter+" does", func() bool { return !x.shows(gone) || x.shows("> "+letter) })
-		if !x.shows("> " + letter) {
-			return
-		}
-		x.in("\x7f")
-		x.gone("> " + letter)
-	}
-	x.t.Fatalf("%s answers nothing:\n%s", letter, x.screen())
+	x.sees(gone, "n no")
+	x.in(letter)
+	x.gone(gone)
 }
 
 // ends waits for the end of the program, and holds that the terminal is as it
 // was found (TUI-10).
 func (x *tuiTerm) ends(code int) {
 	x.t.Helper()
-	x.await("the program's end", func() bool {
-		select {
-		case <-x.done:
-			return true
-		default:
-			return false
-		}
-	})
+	x.await("the program's end", x.over)
 	if got := x.cmd.ProcessState.ExitCode(); got != code {
 		x.t.Errorf("exit code %d, want %d\n%s", got, code, x.screen())
 	}
@@ -234,28 +217,46 @@ func (x *tuiTerm) given(but ...string) {
 	}
 }
 
+// over reports whether the program has ended.
+func (x *tuiTerm) over() bool {
+	select {
+	case <-x.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// dies kills the program: it has no time to do anything.
+func (x *tuiTerm) dies() {
+	x.t.Helper()
+	if err := x.cmd.Process.Kill(); err != nil {
+		x.t.Fatal(err)
+	}
+	<-x.done
+}
+
 // quits leaves an idle program.
 func (x *tuiTerm) quits() {
 	x.t.Helper()
+	x.leaves(x.over)
+	x.ends(exitDone)
+}
+
+// leaves presses what quits until over says that it has. A turn that has not
+// quite ended is asked about: then it is tried again.
+func (x *tuiTerm) leaves(over func() bool) {
+	x.t.Helper()
 	const asks = "A turn is running"
-	over := func() bool {
-		select {
-		case <-x.done:
-			return true
-		default:
-			return false
-		}
-	}
-	for { // a turn that has not quite ended is asked about: then it is tried again
+	for {
 		x.in(keyCtrlU + keyCtrlD)
 		x.await("the end, or a question about it", func() bool { return over() || x.shows(asks) })
 		if over() {
-			break
+			return
 		}
 		x.in("n")
 		x.await("the dialog's end", func() bool { return over() || !x.shows(asks) })
 	}
-	x.ends(exitDone)
 }
 
 // A tuiHouse is a workspace with folders of its own and a scripted model. The

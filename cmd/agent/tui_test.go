@@ -42,6 +42,10 @@ func TestInterface(t *testing.T) {
 		{"suspend", playSuspend},
 		{"bad input", playBadInput},
 		{"draft", playDraft},
+		{"drafts of folders", playDraftsOfFolders},
+		{"drafts of windows", playDraftsOfWindows},
+		{"lost at a question", playLostAtQuestion},
+		{"outside", playOutside},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -71,6 +75,9 @@ func playTalk(h *tuiHouse) { // TUI-2, TUI-4, TUI-5, TUI-6
 	x.sees("there was an end.", "You said: and then")
 	x.gone("queued")
 	x.quits()
+	if list, err := os.ReadDir(filepath.Join(h.dir, "..", "state", "tmp")); err != nil || len(list) != 0 {
+		h.t.Errorf("temporary folders are left behind: %v (%v)", list, err)
+	}
 	h.whole()
 	if n := h.kinds(); n["turn.ended"] != 3 || n["input.removed"] != 1 || n["run.ended"] != 1 {
 		h.t.Errorf("events %v", n)
@@ -316,6 +323,14 @@ func playResume(h *tuiHouse) { // CLI-1, LOG-14
 	x.sees("✗")
 	x.says("still here")
 	x.sees("You said: still here")
+	runs := h.kinds()["run.started"]
+	x.says("/resume " + h.id()) // where one is
+	x.gone("no id begins with") // what was said goes with the other screen
+	x.says("once more")
+	x.sees("You said: once more")
+	if n := h.kinds()["run.started"]; n != runs {
+		h.t.Errorf("%d runs, there were %d: it left a session to come back to it", n, runs)
+	}
 	x.quits()
 	h.whole()
 }
@@ -458,6 +473,10 @@ func playFirstRun(h *tuiHouse) { // CLI-3
 	x.in(keyEsc)
 	x.sees("Interrupted")
 	x.quits()
+	x.tells("To go on: agent demo --continue")
+	x = h.open("demo", "--continue")
+	x.sees("▌ "+demo.Prompt[:20], "Interrupted")
+	x.quits()
 	if _, err := os.Stat(filepath.Join(h.dir, "..", "config", "setup.json")); !errors.Is(err, os.ErrNotExist) {
 		h.t.Errorf("the demo left settings behind: %v", err)
 	}
@@ -487,8 +506,7 @@ func playSuspend(h *tuiHouse) { // TUI-10, case TUI-07
 	x.resize(90, 25)
 	x.in("fg\r")
 	x.sees("there was an end.", "> my draft")
-	x.in(keyCtrlU + keyCtrlD)
-	x.sees("SH$")
+	x.leaves(func() bool { return x.shows("SH$") && !x.shows("> Say what") })
 	x.in("echo code-$?-\r")
 	x.sees("code-0-")
 	x.given("\x1b[?2004h")
@@ -516,6 +534,13 @@ func playBadInput(h *tuiHouse) { // CFG-2, PRV-4, CLI-1
 			h.t.Errorf("%s: %v %s", name, err, out)
 		}
 	}
+	h.settings(`{"model":{"provider":"script","model":"m"},"providers":{"script":{"api":"openai-chat","base_url":"http://127.0.0.1:1/v1"}},"permissions":{"mode":"sideways"}}`)
+	x = h.ready()
+	x.sees("permissions.mode")
+	x.quits()
+	x = h.open("--model", "nobody/m")
+	x.ends(exitUsage)
+	x.tells("--model: nobody: no such provider")
 	// A refused connection: said, and the message is in the history.
 	h.settings(`{"model":{"provider":"gone","model":"m"},"providers":{"gone":{"api":"openai-chat","base_url":"http://127.0.0.1:1/v1"}}}`)
 	x = h.ready()

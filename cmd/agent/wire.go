@@ -42,6 +42,7 @@ type machine struct {
 	workspace string
 	demo      map[string]providers.Endpoint // endpoints that are not in settings
 	sample    string                        // the demo's project, "" for none
+	puppet    string                        // the folder of a puppet's pages, "" for none
 	script    bool                          // the model is a script or a puppet (PRV-11)
 	notice    string                        // to be said once, at the start
 	grants    sync.Mutex

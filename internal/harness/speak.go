@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ type Speaker struct {
 	mu      sync.Mutex
 	api     string
 	encoder providers.Encoder
+	view    session.View // that it encoded last
 	joiner  providers.Joiner
 	body    []byte // the newest one made
 	sha     string
@@ -65,12 +67,12 @@ func (sp *Speaker) encode(ctx context.Context, s session.State, j drive.Job) dri
 	ask := providers.Ask{
 		Model: s.Branch.Model, Reasoning: s.Branch.Reason, OutputLimit: limit, CacheKey: sp.key,
 		Tools: append([]session.Tools{s.Branch.Tools}, s.Branch.Tools.More...),
-		View:  s.Branch.View.All, Quirks: quirksOf(s, target.Endpoint.BaseURL), Profile: target.Endpoint.Profile,
+		View:  s.Branch.View.All, Since: sp.since(s.Branch.View), Quirks: quirksOf(s, target.Endpoint.BaseURL), Profile: target.Endpoint.Profile,
 	}
 	enc := sp.encoder
 	sp.encoder = nil // one that panics is not trusted again (REL-7)
 	blocks, err := enc.Encode(ask, sp.sess.Load)
-	sp.encoder = enc
+	sp.encoder, sp.view = enc, s.Branch.View
 	if err != nil {
 		return problem("content", "encode", err)
 	}
@@ -82,6 +84,14 @@ func (sp *Speaker) encode(ctx context.Context, s session.State, j drive.Job) dri
 		SHA256: body.SHA256, Size: int64(len(body.Bytes)), Shared: body.Shared, Whole: body.Whole,
 		Recipe: body.Recipe, Literals: body.Literals,
 	}}
+}
+
+// since lets the encoder read of a view that has only grown what is new in it.
+func (sp *Speaker) since(v session.View) func(session.ItemID) iter.Seq[session.Item] {
+	if !v.Grew(sp.view) {
+		return nil
+	}
+	return v.From
 }
 
 // before is the body of the last recorded request: the one in memory, or the

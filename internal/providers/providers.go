@@ -126,8 +126,11 @@ type Ask struct {
 	CacheKey    string // derived from the session, at most 64 characters
 	Tools       []session.Tools
 	View        iter.Seq[session.Item]
-	Quirks      []session.EndpointLearned // of this endpoint and model
-	Profile     string
+	// Since visits View from an item on, where nothing before it has changed since
+	// the encoder's last call; it may be nil, and returns nil where something has.
+	Since   func(session.ItemID) iter.Seq[session.Item]
+	Quirks  []session.EndpointLearned // of this endpoint and model
+	Profile string
 }
 
 // An Adapter speaks one API kind.

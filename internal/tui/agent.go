@@ -70,6 +70,9 @@ type Agent interface {
 	// SaveDraft keeps what is written and not sent, "" for nothing, so that it
 	// is there after a crash (TUI-4).
 	SaveDraft(ctx context.Context, text string) error
+	// Lost reports that the session's file is gone: nothing that is done here is
+	// kept any more.
+	Lost(ctx context.Context) bool
 	// Context describes what fills the window, for /context.
 	Context(ctx context.Context) (string, error)
 	// Editor says how the user's editor is started on a file, program first.

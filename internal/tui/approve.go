@@ -22,6 +22,8 @@ type approval struct {
 	what      string
 	shown     string
 	ready     bool   // shown was loaded
+	broken    bool   // it can't be: shown says why
+	why       string // it is asked in every mode, "" for no such reason
 	rule      string // what "session" and "always" would allow, "" for nothing
 	scroll    int
 	page      int    // lines of it that the last frame showed
@@ -141,7 +143,7 @@ const leastAsked = 3
 
 // view draws the question in about h lines of width w, and in at most most.
 // Where that is little, the keys give way and what is asked does not.
-func (a *approval) view(w, h, most int, l look, more int, writing bool) []string {
+func (a *approval) view(w, h, most int, l look, more int, to keysTo) []string {
 	title := "Allow this " + a.what + "?"
 	switch a.what {
 	case "command":
@@ -153,9 +155,12 @@ func (a *approval) view(w, h, most int, l look, more int, writing bool) []string
 		title += fmt.Sprintf("  (%d more after it)", more)
 	}
 	out := []string{plain.Truncate(l.ink(inkWarn, "? "+plain.Clean(title))+l.ink(inkDim, "  "+plain.Clean(a.name)), w)}
+	if a.why != "" && most > leastAsked+2 {
+		out = append(out, l.ink(inkWarn, plain.Truncate("  "+a.why, w)))
+	}
 	var body []string
 	switch {
-	case !a.ready:
+	case !a.ready && !a.broken:
 		body = []string{l.ink(inkDim, "…")}
 	case a.what == "diff":
 		for _, x := range markdown.Unified(withoutIndex(a.shown), markdown.DiffOptions{Theme: l.markdown, Width: w - 2, Max: 100_000}).Lines {
@@ -170,9 +175,9 @@ func (a *approval) view(w, h, most int, l look, more int, writing bool) []string
 			}
 		}
 	}
-	keys := a.keys(w, a.seen, writing)
+	keys := a.keys(w, a.seen, to)
 	fit := max(min(len(keys), most-len(out)-leastAsked), 1)
-	a.ruleShown = fit == len(keys) && !a.saying && !writing // a rule that can't be seen can't be given
+	a.ruleShown = fit == len(keys) && !a.saying && to == keysAnswer // a rule that can't be seen can't be given
 	keys = keys[:fit]
 	room := max(min(max(h-len(out)-len(keys), leastAsked), most-len(out)-len(keys)), 1)
 	a.scroll = max(min(a.scroll, len(body)-room), 0)
@@ -185,8 +190,13 @@ func (a *approval) view(w, h, most int, l look, more int, writing bool) []string
 		out = append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %d more %s below (Down, PgDn)", left, plural(left, "line")), w)))
 	}
 	a.look(w, end, len(body))
-	if less := a.keys(w, a.seen, writing); len(less) >= len(keys) {
+	if less := a.keys(w, a.seen, to); len(less) >= len(keys) {
 		keys = less[:len(keys)]
+	}
+	if to == keysWait {
+		// Only what can be pressed is shown. The keys' place is kept, so that
+		// nothing else moves when they come.
+		keys = append([]string{plain.Truncate(wordsWait, w)}, make([]string, len(keys)-1)...)
 	}
 	for _, k := range keys {
 		out = append(out, l.ink(inkDim, k))
@@ -194,19 +204,25 @@ func (a *approval) view(w, h, most int, l look, more int, writing bool) []string
 	return out
 }
 
+// wordsWait stand where the keys will, until letters are answers.
+const wordsWait = "The keys answer in a moment · Esc stops the turn"
+
 // keys are the lines that say what can be pressed.
-func (a *approval) keys(w int, seen, writing bool) []string {
+func (a *approval) keys(w int, seen bool, to keysTo) []string {
 	switch {
 	case a.saying:
 		return plain.Wrap("Tell the model why: "+plain.Clean(string(a.words))+sayingMark+" (Enter refuses, Esc goes back)", w)
-	case writing:
+	case to == keysMessage:
 		return plain.Wrap("Letters go to the message below: send it, or clear it (Ctrl+C), to answer · Esc stops the turn", w)
 	}
-	choices := "y or Enter yes, once"
-	if !seen {
-		choices = "y or Enter read more"
+	choices := "y or Enter yes, once · "
+	switch {
+	case a.broken:
+		choices = ""
+	case !seen:
+		choices = "y or Enter read more · "
 	}
-	choices += " · n no · d no, and say why"
+	choices += "n no · d no, and say why"
 	if a.rule != "" {
 		choices += " · s until you quit · a always"
 	}

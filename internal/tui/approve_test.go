@@ -197,7 +197,9 @@ func TestUnreadableQuestion(t *testing.T) { // PERM-2
 		a := s.a.answer(s.a.last(), "tool_call:bash", `{}`)
 		s.a.put(session.CallJudged{Call: call(a, 1), Verdict: "ask"})
 		q := s.a.fact(session.Fact{Event: session.ApprovalRequested{Call: call(a, 1), What: "command"}, Body: []session.Part{{Ref: &session.Ref{SHA256: strings.Repeat("a", 64), MediaType: "text/plain", Size: 70_000}}}})
-		s.now()
+		s.asked()
+		s.sees("This can't be shown, so it can only be refused: content abc is missing", "n no")
+		s.lacks("y or Enter")
 		s.press("<enter>ysa<enter>")
 		s.wantCommands("")
 		s.press("n")
@@ -394,7 +396,7 @@ func TestApprovalProperties(t *testing.T) { // PERM-2, case SEC-11
 		seen := map[string]bool{}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			w, h := 12+rapid.IntRange(0, 60).Draw(t, "w"), rapid.IntRange(5, 20).Draw(t, "h")
-			out := a.view(w, h*3/5, h, plainLook(plainTime()), 0, false)
+			out := a.view(w, h*3/5, h, plainLook(plainTime()), 0, keysAnswer)
 			if len(out) > h {
 				t.Fatalf("%d lines, want at most %d", len(out), h)
 			}

@@ -62,6 +62,7 @@ func (c *chat) questions(r *Root) tea.Cmd {
 		return nil
 	}
 	c.question = &approval{question: first.Question, call: first.ID, name: first.Name, what: "call"}
+	c.cameUp = r.now
 	c.loading = first.Question
 	epoch := r.epoch
 	var cmds []tea.Cmd
@@ -84,12 +85,12 @@ func (c *chat) ask(m questionMsg, now time.Time) {
 	if q == nil || q.question != m.question {
 		return
 	}
+	c.cameUp = now
 	if m.err != nil {
 		// What can't be shown can't be allowed; it can be refused.
-		q.shown = "This can't be shown, so it can only be refused: " + m.err.Error()
+		q.shown, q.broken = "This can't be shown, so it can only be refused: "+m.err.Error(), true
 		return
 	}
-	c.cameUp = now
 	q.shown, q.rule, q.ready = string(m.shown), m.rule, true
 	if len(m.rule) > longestRule {
 		q.rule = "" // it would not be read: the call can be allowed once
@@ -141,7 +142,8 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	x, y = -1, -1
 	if c.question != nil {
 		more := max(len(waiting(r.state))-1, 0)
-		below = c.question.view(w, h*2/3, h-1, l, more, !c.comp.Empty())
+		c.question.why = c.tr.whyAsked(c.question.call)
+		below = c.question.view(w, h*2/3, h-1, l, more, c.lettersTo(r.now))
 		if !c.comp.Empty() && h >= 12 {
 			// What is being written stays in sight.
 			rows, cx, cy := c.comp.View(w, 2, r.frame.Theme)

@@ -34,6 +34,15 @@ func TestGoldenQuestions(t *testing.T) { // PERM-2
 		s.asksCommand("in ~/work/greet (at most 2m0s):\ngo test ./... 2>&1 | tail -n 20")
 		s.asked()
 	})
+	moment(t, "root_command_wait", "A command has just come up: where its keys will be stands that they answer in a moment; nothing else moves when they come.", Options{}, nil, func(s *stage) {
+		s.works("run the tests")
+		s.question("bash", `{"command":"go test ./..."}`, "in /home/ada/work/greet (2 minutes):\ngo test ./...")
+		s.now()
+	})
+	moment(t, "root_outside", "A file outside the workspace is asked for: that this is the reason stands below the question.", Options{}, nil, func(s *stage) {
+		s.judgedOn(`[{"Name":"/etc/hosts","Real":"/etc/hosts","Inside":false,"Protected":false}]`)
+		s.asked()
+	})
 	moment(t, "root_diff", "A change waits for an answer: the diff with its line numbers, and one more question behind it.", Options{}, nil, func(s *stage) {
 		s.works("be polite")
 		a := s.a.answer(s.a.last(), "assistant", "I'll change the greeting.", "tool_call:edit", `{"file_path":"greet.go","old_string":"hi","new_string":"Good day"}`, "tool_call:bash", `{"command":"go test"}`)

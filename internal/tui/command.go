@@ -81,7 +81,7 @@ func (r *Root) command(name, args string) tea.Cmd {
 			return saidMsg{"success", "The session is called " + args + "."}
 		}
 	case "exit":
-		return r.quit(false)
+		return r.quit()
 	default:
 		c.hint = (&LaterCommand{name}).Error()
 	}
@@ -234,6 +234,8 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		return r.submit(drive.SetMode{Mode: m.mode})
 	case leaveMsg:
 		return r.leave(m.id)
+	case askQuitMsg:
+		r.askQuit()
 	case quitMsg:
 		return tea.Quit
 	case PaletteMsg:
@@ -274,6 +276,7 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 	r.chat.fullOnce, r.chat.focused = old.fullOnce, old.focused
 	if m.id.Draft != "" && r.chat.comp.Empty() {
 		r.chat.comp.SetText(m.id.Draft)
+		r.given = r.chat.comp.Draft().Whole()
 	}
 	return r.tail()
 }

@@ -139,7 +139,8 @@ func (c *Composer) viewSearch(width, maxHeight int, th Theme) (rows []string, cu
 	return append([]string{head}, rows...), cursorX, 0
 }
 
-// fitLine is a row that is exactly width columns: cut between clusters, or filled with spaces. Styles end with it.
+// fitLine is a row that is exactly width columns, whatever stands behind it: cut between clusters, or filled with spaces.
+// Styles end with it.
 func fitLine(s string, width int) string {
 	w := plain.Width(s)
 	if w > width {
@@ -159,6 +160,9 @@ func fitLine(s string, width int) string {
 			}
 			s += " "
 		}
+	}
+	if s != "" && s[len(s)-1] >= 0x80 && plain.Width(s+" ") <= width { // such a one at the end would take in what follows
+		return fitLine(ansi.Truncate(s, width-1, ""), width)
 	}
 	return s
 }

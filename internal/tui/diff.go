@@ -49,11 +49,11 @@ func (r *row) drawCall(w int, l look, open bool, now time.Time) []string {
 	}
 	switch {
 	case r.name == "bash":
-		return append(out, foldTail(r.out.text, w, l, open, foldOutput)...)
+		return append(out, foldTail(r.out.text, w, l, open, foldOutput, r.left)...)
 	case r.name == "read" && r.state == callDone:
-		return append(out, foldHead(r.out.text, w, l, open, 1)...)
+		return append(out, foldHead(r.out.text, w, l, open, 1, r.left)...)
 	}
-	return append(out, foldHead(r.out.text, w, l, open, foldOutput)...)
+	return append(out, foldHead(r.out.text, w, l, open, foldOutput, r.left)...)
 }
 
 // standing is the mark of a call, its role, and what is said behind it.
@@ -158,15 +158,17 @@ type editArgs struct {
 	New2 string `json:"newText"`
 }
 
-// drawChange is what an edit did, from what was asked for. The numbers of an
-// edit's lines are not known, so none are shown.
+// drawChange is what an edit did to its file. Where the file's two sides are not
+// there it is what was asked for, without numbers: those of an edit's lines are
+// not known then.
 func (r *row) drawChange(w int, l look, open bool) ([]string, bool) {
 	var a struct {
 		editArgs
 		Content *string    `json:"content"`
 		Edits   []editArgs `json:"edits"`
 	}
-	if json.Unmarshal([]byte(r.src.text), &a) != nil {
+	was, is, made := r.made()
+	if !made && json.Unmarshal([]byte(r.src.text), &a) != nil {
 		return nil, false
 	}
 	left := foldDiff
@@ -201,6 +203,8 @@ func (r *row) drawChange(w int, l look, open bool) ([]string, bool) {
 	}
 	what := ""
 	switch {
+	case made:
+		draw(was, is, true)
 	case a.Content != nil:
 		draw("", *a.Content, true)
 		if len(r.files) == 1 && r.files[0].Op == "modify" {

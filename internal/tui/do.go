@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"errors"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -33,32 +32,6 @@ func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 	act, cmd := c.comp.Key(k, r.frame.Keys, at, r.more)
 	c.typed = r.now
 	return tea.Batch(wait, cmd, r.do(act, at))
-}
-
-// typingPause is how long nothing is typed before a key can be an answer.
-const typingPause = 700 * time.Millisecond
-
-// writes reports whether a key belongs to the message and not to the question
-// that waits. Enter after a message sends it: it never allows, where something
-// is written or the question only just came up.
-func (c *chat) writes(k tea.KeyPressMsg, now time.Time, more bool) bool {
-	if c.question.saying {
-		return false
-	}
-	switch k.String() {
-	case "up", "down", "pgup", "pgdown", "esc", "alt+up":
-		return false
-	case "enter":
-		return !c.comp.Empty() || c.typing(now, more)
-	}
-	return !c.comp.Empty() || k.Text != "" && c.typing(now, more)
-}
-
-// typing reports whether a letter belongs to a message: a question that comes
-// up while one is written, or came up a moment ago, must not take the letter
-// for an answer, nor does one of several that came together.
-func (c *chat) typing(now time.Time, more bool) bool {
-	return more || now.Sub(c.typed) < typingPause || now.Sub(c.cameUp) < typingPause
 }
 
 // answerKey is a key while a question waits. Esc stops the turn, and Ctrl+C
@@ -121,7 +94,7 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 	case ActClear:
 		return r.cleared()
 	case ActQuit, ActQuitEmpty:
-		return r.quit(act == ActQuit)
+		return r.quit()
 	case ActEditQueued:
 		return r.editQueued()
 	case ActMode:
@@ -275,18 +248,34 @@ func (r *Root) cleared() tea.Cmd {
 	return r.remember(r.chat.comp.Cleared())
 }
 
-// quit leaves. A turn that runs is asked about first.
-func (r *Root) quit(bool) tea.Cmd {
-	if r.runs() {
-		r.chat.hint = ""
-		r.open(NewConfirm("Quit", "A turn is running. Quitting interrupts it; the session is kept, and can be resumed.",
-			Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and quit", Key: "y", Msg: quitMsg{}}))
+// quit leaves. A turn that runs is asked about first, unless it only waits for
+// an answer that could not be recorded any more.
+func (r *Root) quit() tea.Cmd {
+	switch {
+	case !r.runs():
+		return tea.Quit
+	case r.chat.question == nil:
+		r.askQuit()
 		return nil
 	}
-	return tea.Quit
+	return func() tea.Msg {
+		if r.agent.Lost(r.ctx) {
+			return quitMsg{}
+		}
+		return askQuitMsg{}
+	}
 }
 
-type quitMsg struct{}
+func (r *Root) askQuit() {
+	r.chat.hint = ""
+	r.open(NewConfirm("Quit", "A turn is running. Quitting interrupts it; the session is kept, and can be resumed.",
+		Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and quit", Key: "y", Msg: quitMsg{}}))
+}
+
+type (
+	quitMsg    struct{}
+	askQuitMsg struct{}
+)
 
 // runs reports whether a turn is worked on here.
 func (r *Root) runs() bool { return working(r.state) && r.ours && !r.paused() }

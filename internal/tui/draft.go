@@ -13,7 +13,6 @@ import (
 func (r *Root) keepDraft() tea.Cmd {
 	if r.draft != "" && r.chat.comp.Empty() {
 		r.typed = false
-		r.draft = ""
 		return r.writeDraft("") // it was sent: it must not come back
 	}
 	if r.drafting || !r.typed {
@@ -25,22 +24,48 @@ func (r *Root) keepDraft() tea.Cmd {
 
 func (r *Root) saveDraft() tea.Cmd {
 	r.drafting = false
-	text := r.chat.comp.Draft().Whole()
-	if text == r.draft {
-		return nil
-	}
-	r.draft = text
-	return r.writeDraft(text)
+	return r.writeDraft(r.written())
 }
 
-// Draft is what is written and not sent, for who keeps it when the program ends.
-func (r *Root) Draft() string { return r.chat.comp.Draft().Whole() }
+// written is what the person wrote and did not send. What the program itself
+// put there, and nobody changed, is nobody's.
+func (r *Root) written() string {
+	if s := r.chat.comp.Draft().Whole(); s != r.given {
+		return s
+	}
+	return ""
+}
 
+// Draft is what is written and not sent, for who keeps it when the program
+// ends. It is not changed where that is what was kept last: the draft of the
+// folder may be another window's by now.
+func (r *Root) Draft() (text string, changed bool) {
+	text = r.written()
+	return text, r.saving || text != r.kept
+}
+
+// writeDraft saves a text, one at a time: an earlier one never comes last.
 func (r *Root) writeDraft(text string) tea.Cmd {
-	return func() tea.Msg {
-		if err := r.agent.SaveDraft(r.ctx, text); err != nil {
-			return saidMsg{"warning", "The draft can't be saved: " + err.Error()}
-		}
+	r.draft = text
+	if r.saving || text == r.kept {
 		return nil
 	}
+	r.saving = true
+	return func() tea.Msg { return keptMsg{text, r.agent.SaveDraft(r.ctx, text)} }
+}
+
+// A keptMsg says that a draft was saved, or why not.
+type keptMsg struct {
+	text string
+	err  error
+}
+
+func (r *Root) draftKept(m keptMsg) tea.Cmd {
+	r.saving = false
+	if m.err != nil {
+		r.say("warning", "The draft can't be saved: "+m.err.Error())
+		return nil
+	}
+	r.kept = m.text
+	return r.writeDraft(r.draft)
 }

@@ -48,12 +48,18 @@ type fakeAgent struct {
 	old      []string // the history
 	rule     string
 	noRule   error // of Allow
-	other    *fakeAgent
-	noOther  error
-	older    error      // of Before
-	updating bool       // Update or View runs: nothing may be asked for
-	broke    []string   // what was, all the same
-	followed chan error // an error that Follow returns
+	lost     bool  // the session's file is gone
+	noDraft  error // of SaveDraft
+
+	noTail, noOld, noFiles, noContext, noShell error
+
+	slow, slowDraft chan struct{} // Body and SaveDraft take until it is closed
+	other           *fakeAgent
+	noOther         error
+	older           error      // of Before
+	updating        bool       // Update or View runs: nothing may be asked for
+	broke           []string   // what was, all the same
+	followed        chan error // an error that Follow returns
 }
 
 func newFakeAgent(t testing.TB) *fakeAgent {
@@ -94,7 +100,7 @@ func (a *fakeAgent) tell() {
 
 func (a *fakeAgent) Tail(_ context.Context, n int) ([]session.Entry, error) {
 	a.asks("tail")
-	return a.entries[max(len(a.entries)-n, 0):], nil
+	return a.entries[max(len(a.entries)-n, 0):], a.noTail
 }
 
 func (a *fakeAgent) Before(_ context.Context, q session.Seq, n int) ([]session.Entry, error) {
@@ -143,6 +149,9 @@ func (a *fakeAgent) Submit(_ context.Context, cmd drive.Command) error {
 
 func (a *fakeAgent) Body(_ context.Context, q session.Seq, b int) ([]byte, error) {
 	a.asks("body %d/%d", q, b)
+	if a.slow != nil {
+		<-a.slow
+	}
 	if s, ok := a.bodies[want{q, b}]; ok {
 		return []byte(s), nil
 	}
@@ -161,14 +170,16 @@ func (a *fakeAgent) Shell(ctx context.Context, command string) error {
 	a.asks("shell %s", command)
 	if command == "hang" {
 		<-ctx.Done()
-		a.asks("shell %s ended", command)
+		a.mu.Lock() // it is told, not asked, whenever that is
+		a.did = append(a.did, "shell "+command+" ended")
+		a.mu.Unlock()
 	}
-	return nil
+	return a.noShell
 }
 
 func (a *fakeAgent) Files(context.Context) ([]string, error) {
 	a.asks("files")
-	return a.files, nil
+	return a.files, a.noFiles
 }
 
 func (a *fakeAgent) Sessions(context.Context) ([]SessionInfo, error) {
@@ -220,22 +231,27 @@ func (a *fakeAgent) Allow(_ context.Context, rule string) error {
 
 func (a *fakeAgent) Remember(_ context.Context, line string) error {
 	a.asks("remember %s", line)
-	return nil
+	return a.noOld
 }
 
 func (a *fakeAgent) History(context.Context) ([]string, error) {
 	a.asks("history")
-	return a.old, nil
+	return a.old, a.noOld
 }
 
 func (a *fakeAgent) SaveDraft(_ context.Context, text string) error {
 	a.asks("draft %s", text)
-	return nil
+	if a.slowDraft != nil {
+		<-a.slowDraft
+	}
+	return a.noDraft
 }
+
+func (a *fakeAgent) Lost(context.Context) bool { a.asks("lost"); return a.lost }
 
 func (a *fakeAgent) Context(context.Context) (string, error) {
 	a.asks("context")
-	return "acme/large, next request: 1.2k tokens", nil
+	return "acme/large, next request: 1.2k tokens", a.noContext
 }
 
 func (a *fakeAgent) Editor() []string   { return []string{"ed"} }
@@ -340,9 +356,16 @@ func (s *stage) handle(m tea.Msg) {
 	s.watch(true)
 	_, cmd := s.Update(m)
 	s.frameNow()
+	again := s.Again()
 	s.watch(false)
 	s.start(cmd)
+	if again {
+		s.came <- againMsg{}
+	}
 }
+
+// againMsg is what the painter sends after a frame that was not all.
+type againMsg struct{}
 
 func (s *stage) watch(on bool) { s.a.mu.Lock(); s.a.updating = on; s.a.mu.Unlock() }
 

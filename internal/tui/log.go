@@ -96,7 +96,7 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	if fresh {
 		for _, e := range m.Entries {
-			if ev, ok := e.Event.(session.ToastPosted); ok {
+			if ev, ok := e.Event.(session.ToastPosted); ok && words.Toast(ev) != "" {
 				r.say(ev.Level, words.Toast(ev))
 			}
 			if _, ok := e.Event.(session.TurnEnded); ok && !r.chat.focused {
@@ -116,9 +116,13 @@ func (r *Root) say(level, text string) {
 	}
 }
 
-// clock asks for a tick where something on the screen tells the time.
+// clock asks for a tick where something on the screen tells the time, or changes
+// with it.
 func (r *Root) clock() tea.Cmd {
 	wait := r.chat.tr.wake()
+	if d := r.chat.opens(r.now); d > 0 && (wait <= 0 || d < wait) {
+		wait = d
+	}
 	if wait <= 0 && len(r.toasts) > 0 {
 		wait = time.Second
 	}

@@ -40,8 +40,11 @@ type Root struct {
 	epoch    int  // of the session: messages of an older one are late
 	ticking  bool
 	due      time.Time // when the next tick comes, while ticking
-	draft    string    // as it was saved last
+	draft    string    // as it is to be saved
+	kept     string    // as it was saved last
+	given    string    // what the program itself put into the composer
 	drafting bool      // a save is due
+	saving   bool      // one is on its way
 	typed    bool      // since the last one
 	more     bool      // input was waiting behind the key that is handled
 	twice    Twice
@@ -80,9 +83,11 @@ func New(ctx context.Context, a Agent, o Options) *Root {
 	switch {
 	case o.Draft:
 		r.chat.comp.SetText(o.Prompt)
+		r.given = r.chat.comp.Draft().Whole()
 	case r.id.Draft != "":
 		r.chat.comp.SetText(r.id.Draft)
-		r.draft = r.id.Draft
+		r.draft = r.chat.comp.Draft().Whole()
+		r.kept = r.draft
 		r.first = o.Prompt
 	default:
 		r.first = o.Prompt
@@ -255,6 +260,8 @@ func (r *Root) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case draftMsg:
 		return r.saveDraft()
+	case keptMsg:
+		return r.draftKept(m)
 	case tickMsg:
 		r.ticking = false
 		r.toasts = r.toasts.at(r.now)
@@ -354,11 +361,17 @@ func (r *Root) look() look {
 // is called by the painter.
 func (r *Root) More(more bool) { r.more = more }
 
-// Pace lets text that streams be painted 25 times a second: fewer bytes, and
+// Again reports whether the last frame shows what nobody asked for yet, or what
+// moves by itself. It is asked by the painter.
+func (r *Root) Again() bool {
+	return r.chat.tr.lacking() || !r.ticking && r.chat.tr.wake() > 0
+}
+
+// Pace lets text that streams be painted 30 times a second: fewer bytes, and
 // no eye sees the difference. It is asked by the painter.
 func (r *Root) Pace() time.Duration {
 	if r.chat.tr.streams() {
-		return time.Second / 25
+		return time.Second / 30
 	}
 	return 0
 }

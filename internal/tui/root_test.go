@@ -365,7 +365,7 @@ func TestPaceWhileAnAnswerStreams(t *testing.T) { // PERF-5, TUI-13
 		s.a.pulses = []drive.Pulse{pulse(q, "text", "", "Once upon")}
 		s.now()
 		s.sees("Once upon")
-		if s.Pace() != time.Second/25 {
+		if s.Pace() != time.Second/30 {
 			t.Errorf("pace %v while text streams", s.Pace())
 		}
 		s.a.pulses = nil

@@ -29,6 +29,7 @@ const (
 //	transcript_entry.go  entries to rows, whatever page they come with
 //	transcript_link.go   what a row says because of its neighbours
 //	transcript_row.go    one row; transcript_draw.go, diff.go its lines
+//	transcript_change.go the file that a call changed; transcript_why.go why a call is asked about
 //	transcript_view.go   what is visible, and scrolling
 //	transcript_pick.go   what is under the pointer; search and copy
 type transcript struct {
@@ -295,7 +296,7 @@ func (t *transcript) wants() []want {
 		}
 	}
 	for _, l := range t.shown {
-		for _, s := range [...]*source{&l.row.src, &l.row.out} {
+		for _, s := range l.row.sources() {
 			if s.missing && !s.asked {
 				s.asked = true
 				out = append(out, want{s.at, s.b})
@@ -303,6 +304,18 @@ func (t *transcript) wants() []want {
 		}
 	}
 	return out
+}
+
+// lacking reports whether visible rows need what was not asked for yet.
+func (t *transcript) lacking() bool {
+	var seen *row
+	for _, l := range t.shown {
+		if l.row != seen && slices.ContainsFunc(l.row.sources(), func(s *source) bool { return s.missing && !s.asked }) {
+			return true
+		}
+		seen = l.row
+	}
+	return false
 }
 
 // give delivers a body entry.
@@ -318,6 +331,12 @@ func (t *transcript) give(w want, b []byte, err error) {
 		}
 		if r.out.give(w, b, err, false) {
 			r.forget()
+		}
+		if c := r.sides; c != nil {
+			before, after := c.before.give(w, b, err, true), c.after.give(w, b, err, true)
+			if before || after {
+				r.forget()
+			}
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (r *row) lines(w int, t *transcript) []string {
 	if r.kind == rowFault {
 		most = foldOutput
 	}
-	return append(out, foldHead(r.src.text, w, l, open, most)...)
+	return append(out, foldHead(r.src.text, w, l, open, most, 0)...)
 }
 
 // wrapInk draws a text behind a margin.
@@ -210,7 +210,7 @@ func (r *row) drawShell(w int, l look, open bool) []string {
 	}
 	head, out, _ := strings.Cut(text, "\n")
 	lines := []string{l.ink(inkAccent, plain.Truncate(plain.Clean(head), w))}
-	return append(lines, foldTail(out, w, l, open, foldShell)...)
+	return append(lines, foldTail(out, w, l, open, foldShell, 0)...)
 }
 
 // drawLive is what passes: thinking, arguments that are being written, a wait.
@@ -241,7 +241,7 @@ func (r *row) drawLive(w int, l look, open bool, now time.Time) []string {
 		if d := now.Sub(p.Began); d >= time.Second {
 			head += " · " + seconds(d)
 		}
-		return append(one(inkAccent, head), foldTail(tailText(p.Text, 8000), w, l, open, foldShell)...)
+		return append(one(inkAccent, head), foldTail(tailText(p.Text, 8000), w, l, open, foldShell, 0)...)
 	case "waiting":
 		if d := now.Sub(p.Began); d >= time.Second {
 			return one(inkDim, "⋯ waiting for the model, "+seconds(d))
@@ -285,21 +285,23 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d m %02d s", n/60, n%60)
 }
 
-// foldHead is the first lines of an output, and how many more there are.
-func foldHead(text string, w int, l look, open bool, most int) []string {
+// foldHead is the first lines of an output, and how many more there are: with
+// those that left counts, which the text does not hold.
+func foldHead(text string, w int, l look, open bool, most int, left int64) []string {
 	text = strings.TrimRight(text, "\n")
 	n := strings.Count(text, "\n") + 1
 	if text == "" || open || n <= most {
 		return outputLines(text, w, l, open)
 	}
 	if most == 1 {
-		return []string{moreLines(n, "line", w, l)}
+		return []string{hiddenLines(n, "line", w, l, left)}
 	}
-	return append(outputLines(firstLines(text, most-1), w, l, false), moreLines(n-most+1, "more line", w, l))
+	return append(outputLines(firstLines(text, most-1), w, l, false), hiddenLines(n-most+1, "more line", w, l, left))
 }
 
-// foldTail is the last lines of an output, and how many are before them.
-func foldTail(text string, w int, l look, open bool, most int) []string {
+// foldTail is the last lines of an output, and how many are before them: with
+// those that left counts, which the text does not hold.
+func foldTail(text string, w int, l look, open bool, most int, left int64) []string {
 	text = strings.TrimRight(text, "\n")
 	n := strings.Count(text, "\n") + 1
 	if text == "" || open || n <= most {
@@ -309,7 +311,7 @@ func foldTail(text string, w int, l look, open bool, most int) []string {
 	for range most - 1 {
 		at = strings.LastIndexByte(text[:at], '\n')
 	}
-	return append([]string{moreLines(n-most+1, "earlier line", w, l)}, outputLines(text[at+1:], w, l, false)...)
+	return append([]string{hiddenLines(n-most+1, "earlier line", w, l, left)}, outputLines(text[at+1:], w, l, false)...)
 }
 
 func firstLines(s string, n int) string {
@@ -326,6 +328,16 @@ func firstLines(s string, n int) string {
 
 func moreLines(n int, what string, w int, l look) string {
 	return l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %s (Ctrl+O)", words.Count(n, what)), w))
+}
+
+// hiddenLines counts lines that are not shown: n of the text, and those that the
+// model did not get either. A line of the text stands in their place.
+func hiddenLines(n int, what string, w int, l look, left int64) string {
+	if left <= 0 {
+		return moreLines(n, what, w, l)
+	}
+	s := fmt.Sprintf("  … %s (Ctrl+O), %d of them not sent to the model", words.Count(n-1+int(left), what), left)
+	return l.ink(inkDim, plain.Truncate(s, w))
 }
 
 // outputLines are lines as they are; whole shows what does not fit.

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -66,6 +65,7 @@ func (t *transcript) toolEntry(e session.Entry, put func(*row)) {
 	switch ev := e.Event.(type) {
 	case session.CallJudged:
 		t.moves(e, ev.Call, func(r *row) { r.asking = ev.Verdict == "ask" })
+		t.about(e, ev.Call, factWhy, func(r *row) { r.asks = reasonOf(e, ev) })
 	case session.ApprovalRequested:
 		q := t.question(e.Seq)
 		q.call = ev.Call
@@ -86,7 +86,7 @@ func (t *transcript) toolEntry(e session.Entry, put func(*row)) {
 				r.state = callFailed
 			}
 			r.ends(readPart(e, ev.Text.B), ev.DurationMS)
-			r.exit, r.signal = ev.Exit, ev.Signal
+			r.exit, r.signal, r.left = ev.Exit, ev.Signal, ev.LeftOut.Lines
 		})
 	case session.ToolInterrupted:
 		t.moves(e, ev.Call, func(r *row) {
@@ -112,7 +112,7 @@ func (t *transcript) toolEntry(e session.Entry, put func(*row)) {
 			put(&row{kind: rowNotice, ink: inkDim, head: fmt.Sprintf("%s changed (%s).", words.Count(ev.N, "file"), plain.Clean(ev.By)), toolRow: toolRow{files: files}})
 			return
 		}
-		t.about(e, ev.Call, factFiles, func(r *row) { r.files = files })
+		t.about(e, ev.Call, factFiles, func(r *row) { r.files, r.sides = files, sidesOf(e, files) })
 	case session.JobStarted:
 		t.about(e, ev.Call, factJob, func(r *row) { r.job = plain.Clean(ev.Job) })
 	default:
@@ -274,6 +274,7 @@ const (
 	factPlan = iota
 	factFiles
 	factJob
+	factWhy
 	facts
 )
 
@@ -302,18 +303,6 @@ func tasksOf(e session.Entry, ev session.PlanChanged) []planTask {
 			k.text = plain.Clean(words.OneLine(string(parts[it.Content].Bytes)))
 		}
 		out = append(out, k)
-	}
-	return out
-}
-
-func changesOf(e session.Entry, ev session.FilesChanged) []session.FileChange {
-	var out []session.FileChange
-	p, err := e.Part(ev.Changes.B)
-	if err == nil {
-		err = json.Unmarshal(p.Bytes, &out)
-	}
-	if err != nil {
-		return []session.FileChange{{Op: "change", Path: "the list can't be read: " + words.OneLine(err.Error())}}
 	}
 	return out
 }

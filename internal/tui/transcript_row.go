@@ -82,6 +82,7 @@ type toolRow struct {
 	gisted  bool
 	state   callState
 	asking  bool
+	asks    string             // why, where that is a place
 	moved   session.Seq        // the event that state is of
 	facts   [facts]session.Seq // the newest event of each kind about it
 	began   time.Time
@@ -93,6 +94,8 @@ type toolRow struct {
 	plan    []planTask
 	planned bool
 	files   []session.FileChange
+	sides   *sides // what became of the one file, nil where that is not known
+	left    int64  // lines of the output that are not in out: the model did not get them
 	job     string
 }
 
@@ -165,7 +168,13 @@ func (s *source) give(w want, b []byte, err error, raw bool) bool {
 }
 
 // size is about how many bytes of text the row holds.
-func (r *row) size() int { return len(r.src.text) + len(r.out.text) + len(r.head) + 200 }
+func (r *row) size() int {
+	n := len(r.src.text) + len(r.out.text) + len(r.head) + 200
+	if r.sides != nil {
+		n += len(r.sides.before.text) + len(r.sides.after.text)
+	}
+	return n
+}
 
 // forget makes the row be drawn anew.
 func (r *row) forget() { r.width = 0 }

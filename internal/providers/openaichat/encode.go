@@ -93,20 +93,12 @@ func (e *encoder) Encode(ask providers.Ask, load providers.Load) ([]providers.Bl
 	if err != nil {
 		return nil, err
 	}
-	before, prior := e.blocks, e.walk
-	e.items = e.items[:0]
-	var system []session.Item
-	for it := range ask.View {
-		if it.Kind == session.InstructionItem {
-			system = append(system, it)
-		} else {
-			e.items = append(e.items, it)
-		}
-	}
+	before, prior, spare := e.blocks, e.walk, e.items
+	system, grown := e.take(ask)
 	e.walk.whole = false
 	e.blocks = append(make([]providers.Block, 0, len(before)+16), head)
 	from := 0
-	if prior.whole && len(e.items) >= prior.at && slices.EqualFunc(system, prior.system, same) &&
+	if grown || prior.whole && len(e.items) >= prior.at && slices.EqualFunc(system, prior.system, same) &&
 		slices.EqualFunc(e.items[:prior.at], prior.items[:prior.at], same) {
 		e.blocks = append(e.blocks, before[1:prior.blocks]...)
 		for _, id := range e.walk.seen.fresh {
@@ -128,7 +120,10 @@ func (e *encoder) Encode(ask providers.Ask, load providers.Load) ([]providers.Bl
 		return nil, err
 	}
 	e.walk.whole, e.walk.system = true, system
-	e.items, e.walk.items = e.walk.items, e.items
+	if !grown {
+		spare = e.walk.items
+	}
+	e.items, e.walk.items = spare, e.items
 	for k, m := range e.kept {
 		if from > 0 {
 			break
@@ -139,6 +134,29 @@ func (e *encoder) Encode(ask providers.Ask, load providers.Load) ([]providers.Bl
 	}
 	e.load = nil
 	return e.blocks, nil
+}
+
+// take reads the view into items, and returns the instructions. Where the view
+// is the one before with items behind it, only what may be new is read.
+func (e *encoder) take(ask providers.Ask) (system []session.Item, grown bool) {
+	if w := &e.walk; w.whole && w.at < len(w.items) && ask.Since != nil {
+		if since := ask.Since(w.items[w.at].ID); since != nil {
+			e.items = w.items[:w.at]
+			for it := range since {
+				e.items = append(e.items, it)
+			}
+			return w.system, true
+		}
+	}
+	e.items = e.items[:0]
+	for it := range ask.View {
+		if it.Kind == session.InstructionItem {
+			system = append(system, it)
+		} else {
+			e.items = append(e.items, it)
+		}
+	}
+	return system, false
 }
 
 // messages walks the view and repairs its pairing (wire.md §1.5): each call

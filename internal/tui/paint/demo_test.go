@@ -60,6 +60,7 @@ type demo struct {
 	dark                                     string
 	mouse                                    tea.MouseMode
 	hang, broken                             bool
+	unfinished                               int // frames that are not all
 }
 
 type tokenMsg struct{ text string }
@@ -73,6 +74,8 @@ func newDemo(mode string) *demo {
 }
 
 func (d *demo) Pace() time.Duration { return d.pace }
+
+func (d *demo) Again() bool { return d.unfinished > 0 }
 
 func (d *demo) Init() tea.Cmd {
 	switch os.Getenv("INIT") {
@@ -138,6 +141,9 @@ func (d *demo) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		d.dark = fmt.Sprintf("dark=%v", msg.IsDark())
 	case editedMsg:
 		d.note("edited %v", msg.err)
+	case againMsg:
+		d.unfinished--
+		d.note("again %d", d.unfinished)
 	}
 	return d, nil
 }
@@ -157,6 +163,8 @@ func (d *demo) act(key string) tea.Cmd {
 		return boom
 	case "ctrl+n":
 		return tea.Batch(nil, tea.Sequence(func() tea.Msg { return nil }, tea.Batch(boom, func() tea.Msg { return nil })))
+	case "ctrl+a":
+		d.unfinished = 2
 	case "ctrl+v":
 		d.broken = true
 	case "ctrl+y":

@@ -112,6 +112,20 @@ func TestPaintsWhenChanged(t *testing.T) {
 	}
 }
 
+// TUI-2: a frame that shows what is still to be asked for brings one more Update, and no more than it takes.
+func TestAgainAfterAnUnfinishedFrame(t *testing.T) {
+	t.Parallel()
+	x := program(t)
+	x.typed("\x01", "again 0")
+	if !x.shows("again 1") {
+		t.Errorf("not asked after each frame:\n%s", x.screen())
+	}
+	x.typed("a", "key a")
+	if x.shows("again -1") {
+		t.Errorf("asked for after the last frame:\n%s", x.screen())
+	}
+}
+
 // TUI-13, PERF-7: a program that nothing happens to sleeps: no thread of it wakes, no byte is written.
 func TestSleepsWhenIdle(t *testing.T) {
 	t.Parallel()
@@ -288,6 +302,17 @@ func TestSignals(t *testing.T) {
 			x.writes(m, "DEMO-EXIT err=ended by signal: "+s.String())
 			x.ended(m, code)
 		})
+	}
+}
+
+// RUN-2: a terminal that is closed hangs up more than once. The second one is no impatience: the program has the time to
+// close what it works on.
+func TestSecondHangUp(t *testing.T) {
+	p := &painter{}
+	p.signal.Store(&SignalError{syscall.SIGHUP})
+	p.signalled(syscall.SIGHUP, nil) // would end this process
+	if s := p.signal.Load(); s.Signal != syscall.SIGHUP {
+		t.Errorf("ended by %v", s.Signal)
 	}
 }
 

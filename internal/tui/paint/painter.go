@@ -26,6 +26,10 @@ type Paced interface{ Pace() time.Duration }
 // arrives as keys (case TUI-01).
 type Hurried interface{ More(bool) }
 
+// Unfinished is a model whose frame may show what is still to be asked for. Again is asked on the event loop after each
+// frame; true brings the model one more Update, with a message that says nothing.
+type Unfinished interface{ Again() bool }
+
 // keyed is a key press, and whether there was more behind it when it was read.
 type keyed struct {
 	tea.KeyPressMsg
@@ -34,6 +38,7 @@ type keyed struct {
 
 type (
 	paintMsg  struct{} // the timer's call to the event loop
+	againMsg  struct{} // the frame was not all
 	retakeMsg struct{}
 )
 
@@ -221,6 +226,9 @@ func (p *painter) View() (none tea.View) {
 	}
 	p.write(out)
 	p.painted = time.Now()
+	if m, ok := p.model.(Unfinished); ok && m.Again() {
+		go p.prog.Send(againMsg{}) // the loop that calls us takes it
+	}
 	return none
 }
 

@@ -56,6 +56,7 @@ func (p *painter) signalled(s syscall.Signal, done <-chan struct{}) {
 	case s == syscall.SIGCONT && ours:
 		go p.prog.Send(retakeMsg{})
 	case s == syscall.SIGCONT, s == syscall.SIGINT && !ours: // the editor's
+	case s == syscall.SIGHUP && p.signal.Load() != nil: // a terminal that closes sends more than one
 	case !p.signal.CompareAndSwap(nil, &SignalError{s}):
 		p.die(s) // asked twice
 	default:

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/internal/setup"
+)
+
+// newTestDesk is a desk with folders of its own, on a new session that nothing
+// was said in.
+func newTestDesk(t *testing.T) *desk {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"w", "config", "data", "state"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, k := range []string{"CONFIG", "DATA", "STATE"} {
+		t.Setenv("VARVE_"+k+"_DIR", filepath.Join(root, strings.ToLower(k)))
+	}
+	t.Setenv("VARVE_KEYRING", "off")
+	t.Chdir(filepath.Join(root, "w"))
+	m, err := newMachine(&flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := m.options("tui", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t.Context(), m, o, "")
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// draftOf is what the composer begins with in a folder.
+func draftOf(t *testing.T, d *desk) string {
+	t.Helper()
+	x := newDesk(t.Context(), d.m, d.opts, "")
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return x.Identity().Draft
+}
+
+func TestDraftsOfFolders(t *testing.T) { // TUI-4
+	d := newTestDesk(t)
+	first := d.m.workspace
+	other := t.TempDir()
+	save := func(folder, text string) {
+		t.Helper()
+		d.folder = folder
+		if err := d.SaveDraft(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(folder, text string) {
+		t.Helper()
+		d.m.workspace = folder
+		if got := draftOf(t, d); got != text {
+			t.Errorf("the draft of %s is %q, want %q", filepath.Base(folder), got, text)
+		}
+	}
+	want(first, "")
+	save(first, "of the first\n\twith a tab")
+	want(first, "of the first\n\twith a tab")
+	want(other, "")
+	save(other, "of the other")
+	save(first, "")
+	save(first, "") // nothing is nothing
+	want(first, "")
+	want(other, "of the other")
+	if st, err := os.Stat(d.draftPath()); err == nil && st.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", st.Mode())
+	}
+}
+
+// A save that comes after the last one changes nothing; and where nothing was
+// changed the last one doesn't either.
+func TestLastDraftIsLast(t *testing.T) { // TUI-4
+	d := newTestDesk(t)
+	if err := d.SaveDraft(t.Context(), "another window's"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.lastDraft("", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.SaveDraft(t.Context(), "late"); err != nil {
+		t.Fatal(err)
+	}
+	if got := draftOf(t, d); got != "another window's" {
+		t.Errorf("the draft is %q", got)
+	}
+	d.drafted = false
+	if err := d.lastDraft("the last", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.SaveDraft(t.Context(), "late"); err != nil {
+		t.Fatal(err)
+	}
+	if got := draftOf(t, d); got != "the last" {
+		t.Errorf("the draft is %q", got)
+	}
+}
+
+// A rule that is allowed for good stands in the settings once; what is allowed in
+// the demo stands there never.
+func TestAllowKeepsARuleOnce(t *testing.T) { // PERM-2
+	d := newTestDesk(t)
+	allowed := func() (list []string) {
+		t.Helper()
+		dr, err := setup.OpenDraft(d.m.set.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := dr.Get(setup.Path{"permissions", "allow"}); v != nil {
+			if err := json.Unmarshal(v, &list); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return list
+	}
+	for _, r := range []string{"bash(go test ./...)", "bash(ls)", "bash(go test ./...)"} {
+		if err := d.Allow(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.m.sample = "/tmp/sample"
+	if err := d.Allow(t.Context(), "bash(rm -rf .)"); err != nil {
+		t.Fatal(err)
+	}
+	if got := allowed(); !slices.Equal(got, []string{"bash(go test ./...)", "bash(ls)"}) {
+		t.Errorf("allowed %q", got)
+	}
+}
+
+// The history is the newest lines; one that is no line of it is left out.
+func TestHistoryIsTheNewest(t *testing.T) { // TUI-4
+	d := newTestDesk(t)
+	if lines, err := d.History(t.Context()); err != nil || len(lines) != 0 {
+		t.Fatalf("%q, %v", lines, err)
+	}
+	var b bytes.Buffer
+	for i := range historyLines + 5 {
+		fmt.Fprintf(&b, "%q\n", fmt.Sprint("line ", i))
+	}
+	b.WriteString("torn\n")
+	if err := os.WriteFile(d.historyPath(), b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Remember(t.Context(), "two\nlines"); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := d.History(t.Context())
+	if err != nil || len(lines) != historyLines || lines[0] != "line 6" || lines[len(lines)-1] != "two\nlines" {
+		t.Errorf("%d lines from %q to %q, %v", len(lines), lines[0], lines[len(lines)-1], err)
+	}
+}
+
+// What completion offers: no hidden folders and no packages, and with git what
+// it does not ignore. Settings of a repository run nothing.
+func TestFilesForCompletion(t *testing.T) { // TUI-4, SEC-4
+	d := newTestDesk(t)
+	for _, name := range []string{"a.go", "sub/b.go", ".hidden/c", "node_modules/d.js", "ignored.o"} {
+		path := filepath.Join(d.m.workspace, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(names ...string) {
+		t.Helper()
+		got, err := d.Files(t.Context())
+		slices.Sort(got)
+		if err != nil || !slices.Equal(got, names) {
+			t.Errorf("files %q, %v; want %q", got, err, names)
+		}
+	}
+	want("a.go", "ignored.o", "sub/b.go")
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	ran := filepath.Join(t.TempDir(), "ran")
+	hook := filepath.Join(t.TempDir(), "hook")
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\ntouch "+ran+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"config", "core.fsmonitor", hook}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = d.m.workspace
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v %s", args, err, out)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(d.m.workspace, ".gitignore"), []byte("*.o\nnode_modules\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(".gitignore", ".hidden/c", "a.go", "sub/b.go")
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a repository's settings made git run something")
+	}
+}
+
+// A key that was pasted with its line's end is the key.
+func TestKeyIsTrimmed(t *testing.T) { // CLI-3
+	d := newTestDesk(t)
+	if _, err := d.Take(t.Context(), "openai", " sk-pasted\n"); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	err := filepath.WalkDir(d.m.folders.State, func(path string, e os.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		found = found || string(b) == "sk-pasted"
+		return err
+	})
+	if err != nil || !found {
+		t.Errorf("no private file holds the key alone (%v)", err)
+	}
+}
+
+// What holds nothing has nothing to go on with.
+func TestGoodbyeForNothing(t *testing.T) { // CLI-1
+	d := newTestDesk(t)
+	var out bytes.Buffer
+	if err := d.m.goodbye(&env{err: &out}, d); err != nil || out.Len() > 0 {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	if d.Lost(t.Context()) {
+		t.Error("a session that was not begun is lost")
+	}
+}
