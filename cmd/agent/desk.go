@@ -39,6 +39,8 @@ type desk struct {
 	local *harness.Local
 	err   error
 
+	calm calm
+
 	drafts  sync.Mutex
 	drafted bool // the last draft was saved
 }
@@ -99,6 +101,7 @@ func (d *desk) at(ctx context.Context) (*harness.Local, error) {
 
 // Close closes the session that is open.
 func (d *desk) Close() error {
+	d.calm.be(false)
 	l, err := d.at(context.Background())
 	if err != nil || l == nil {
 		return err
@@ -147,6 +150,7 @@ func (d *desk) Follow(ctx context.Context, after session.Seq, version uint64) (d
 		return drive.Update{}, err
 	}
 	u, err := follow(ctx, l, after, version)
+	d.calm.look(u)
 	if damage := l.Session.Damage(); err == nil && u.Fault == nil && len(damage) > 0 {
 		u.Fault = fmt.Errorf("line %d of this session can't be read: it is shown read-only; `agent session verify %s` says more", damage[0].Line, l.ID())
 	}

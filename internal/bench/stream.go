@@ -128,7 +128,7 @@ func (t *terminal) keys(n int) []time.Duration {
 	var out []time.Duration
 	for i := range n {
 		time.Sleep(30 * time.Millisecond)
-		mark := string(rune('A' + i%26))
+		mark := string(rune('0' + i%10)) // no digit stands behind the prompt when it is empty
 		want := "> " + mark
 		began := time.Now()
 		_, _ = t.tty.Write([]byte(mark))
