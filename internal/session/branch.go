@@ -28,9 +28,9 @@ type planned struct {
 // it took over from another.
 type stretch struct {
 	of    *branch
-	start Seq      // the operation, 0 for none
-	base  *stretch // where what it began with was recorded; nil for none
-	view  View     // what it began with
+	start Seq    // the operation, 0 for none
+	base  source // where what it began with was recorded
+	view  View   // what it began with
 	plans []planned
 }
 
@@ -42,7 +42,7 @@ type Label struct {
 	Left    Seq  // the head that it left
 	Preview Text // a line of what was left, of the event At
 	state   Branch
-	from    *stretch
+	from    source
 }
 
 // A Limb is a branch as the tree of branches shows it (BRW-2).
@@ -68,6 +68,30 @@ func (f *Fold) Limbs() []Limb {
 		l.Name, l.Head, l.Labels = name, b.state.Head, slices.Clone(b.labels)
 		out = append(out, l)
 	}
+	return out
+}
+
+// A Span is a part of a file that belongs to a branch: the events that a
+// branch recorded from one to another, both included.
+type Span struct {
+	Branch   string
+	From, To Seq
+}
+
+// History is what a branch consists of, oldest first: what it took over, and
+// its own. What a revert left is no part of it.
+func (f *Fold) History(name string) []Span {
+	b := f.branches[name]
+	if b == nil {
+		return nil
+	}
+	var out []Span
+	for at := (source{b.now(), f.head}); at.in != nil; at = at.in.base {
+		if at.upTo >= at.in.start {
+			out = append(out, Span{at.in.of.state.Name, at.in.start, at.upTo})
+		}
+	}
+	slices.Reverse(out)
 	return out
 }
 
@@ -104,7 +128,7 @@ func idle(s Branch) Branch {
 
 // land moves a branch to a selected state: what [Fields] says that moves. The
 // next request begins anew.
-func (f *Fold) land(b *branch, to Branch, from *stretch, e Entry) {
+func (f *Fold) land(b *branch, to Branch, from source, e Entry) {
 	was := b.state
 	to.Name, to.Head, to.Last, to.Run, to.ReadOnly = was.Name, e.Seq, was.Last, was.Run, was.ReadOnly
 	if was.Sent.Seq != 0 {
@@ -137,7 +161,7 @@ func (f *Fold) applyBranch(b *branch, e Entry) {
 			return
 		}
 		f.planOf(&to, ev.Plan)
-		b.labels = append(b.labels, Label{Name: ev.Label, At: e.Seq, To: ev.To, Left: ev.Left, Preview: ev.Preview, state: idle(b.state), from: b.now()})
+		b.labels = append(b.labels, Label{Name: ev.Label, At: e.Seq, To: ev.To, Left: ev.Left, Preview: ev.Preview, state: idle(b.state), from: source{b.now(), e.Seq - 1}})
 		f.land(b, to, from, e)
 	case BranchRolledBack:
 		i := slices.IndexFunc(b.labels, func(l Label) bool { return l.Name == ev.Label && l.Left == ev.To })
@@ -160,6 +184,9 @@ func (f *Fold) create(b *branch, e Entry, ev BranchCreated) {
 		return
 	}
 	to.Queue = nil // what waits there is sent there
+	if p := f.branches[ev.From.Branch]; p != nil {
+		b.mine = mine{settings: p.mine.settings, configured: p.mine.configured, mode: p.mine.settings.PermissionMode}
+	}
 	f.planOf(&to, ev.Plan)
 	f.land(b, to, from, e)
 }

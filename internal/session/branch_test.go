@@ -186,8 +186,31 @@ func TestBranchesSelectWhatTheyName(t *testing.T) { // BRN-1, BRN-2, BRN-3, BRN-
 			if got != want {
 				t.Fatalf("%s is\n%s\nits lines come to\n%s\nhistory:\n%s", name, got, want, history(w.entries))
 			}
+			var past []Entry
+			for _, span := range w.fold.History(name) {
+				for _, e := range w.entries {
+					if e.Branch == span.Branch && e.Seq >= span.From && e.Seq <= span.To {
+						past = append(past, e)
+					}
+				}
+			}
+			if got, want := messages(past), messages(lines); got != want {
+				t.Fatalf("the past of %s is %s, its lines are %s\nhistory:\n%s", name, got, want, history(w.entries))
+			}
 		}
 	})
+}
+
+// messages are the seqs of the items among entries, but for results.
+func messages(entries []Entry) string {
+	var out []Seq
+	for _, e := range entries {
+		switch e.Event.(type) {
+		case UserSaid, ReplyCompleted, ShellRan, CatalogPublished, PlanShown:
+			out = append(out, e.Seq)
+		}
+	}
+	return fmt.Sprint(out)
 }
 
 func history(entries []Entry) string {

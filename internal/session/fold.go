@@ -25,6 +25,16 @@ type branch struct {
 	limb   Limb
 	labels []Label
 	parts  []*stretch // at least one
+	mine   mine
+}
+
+// mine is what only grows and is yet each branch's own: two branches may be
+// worked on at once, and a mode that was switched on in one holds there alone.
+type mine struct {
+	settings   SessionConfigured
+	configured Seq
+	mode       string
+	running    []string
 }
 
 // MainBranch is the first branch of every session.
@@ -48,7 +58,9 @@ func (f *Fold) State(name string) State {
 	if !ok {
 		return State{Branch: Branch{Name: name}, Session: f.growing}
 	}
-	return State{Branch: b.state, Session: f.growing}
+	g := f.growing
+	g.Settings, g.Configured, g.Mode, g.Running = b.mine.settings, b.mine.configured, b.mine.mode, b.mine.running
+	return State{Branch: b.state, Session: g}
 }
 
 // Item finds a recorded item of any branch.
@@ -98,6 +110,7 @@ func (f *Fold) Apply(e Entry) error {
 		return nil
 	}
 	f.grow(e)
+	f.applyMine(b, e)
 	f.applySession(b, e)
 	f.applyTurn(b, e)
 	f.applyTool(b, e)
@@ -132,13 +145,8 @@ func (f *Fold) grow(e Entry) {
 		g.ID, g.Format, g.Workspace = ev.ID, ev.Format, ev.Workspace
 	case SessionRenamed:
 		g.Title = e.Seq
-	case SessionConfigured:
-		g.Settings, g.Configured = ev, e.Seq
-		g.Mode = ev.PermissionMode
 	case PermissionChanged:
 		switch ev.Op {
-		case "mode":
-			g.Mode = ev.Mode
 		case "granted":
 			g.Grants = append(slices.Clip(g.Grants), Grant{Rule: ev.Rule})
 		case "revoked":
@@ -169,6 +177,24 @@ func (f *Fold) grow(e Entry) {
 	}
 }
 
+func (f *Fold) applyMine(b *branch, e Entry) {
+	m := &b.mine
+	switch ev := e.Event.(type) {
+	case SessionConfigured:
+		m.settings, m.configured, m.mode = ev, e.Seq, ev.PermissionMode
+	case RunStarted:
+		m.mode = m.settings.PermissionMode // another was for the run before it
+	case PermissionChanged:
+		if ev.Op == "mode" {
+			m.mode = ev.Mode
+		}
+	case JobStarted:
+		m.running = append(slices.Clip(m.running), ev.Job)
+	case JobEnded:
+		m.running = slices.DeleteFunc(slices.Clone(m.running), func(j string) bool { return j == ev.Job })
+	}
+}
+
 func (f *Fold) applySession(b *branch, e Entry) {
 	s := &b.state
 	switch ev := e.Event.(type) {
@@ -180,7 +206,6 @@ func (f *Fold) applySession(b *branch, e Entry) {
 		s.cut("tools", ItemID{})
 	case RunStarted:
 		s.Run = ev.Run
-		f.growing.Mode = f.growing.Settings.PermissionMode // another was for the run before it
 	case RunEnded:
 		if s.Run == ev.Run {
 			s.Run = ""

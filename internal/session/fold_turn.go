@@ -272,9 +272,6 @@ func (f *Fold) applyTool(b *branch, e Entry) {
 		s.call(ev.Call, func(c *Call) { c.Started = true })
 	case JobStarted:
 		f.growing.Jobs++
-		f.growing.Running = append(slices.Clip(f.growing.Running), ev.Job)
-	case JobEnded:
-		f.growing.Running = slices.DeleteFunc(slices.Clone(f.growing.Running), func(j string) bool { return j == ev.Job })
 	case ToolFinished:
 		s.call(ev.Call, func(c *Call) { c.Done = true })
 		it := Item{ID: e.Seq.Item(), Kind: ResultItem, Source: FromTool, Text: ev.Text, Tokens: ev.Tokens, Call: ev.Call, Media: ev.Media, Failed: ev.IsError}

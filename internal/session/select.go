@@ -27,47 +27,54 @@ func (f *Fold) Select(ref Reference) (Branch, error) {
 	return s, err
 }
 
-// choose is Select, with the stretch that the state is taken from.
-func (f *Fold) choose(ref Reference) (Branch, *stretch, error) {
+// A source is where a selected state is taken from: a stretch, up to an event.
+type source struct {
+	in   *stretch
+	upTo Seq
+}
+
+// choose is Select, with the source.
+func (f *Fold) choose(ref Reference) (Branch, source, error) {
 	b := f.branches[ref.Branch]
 	switch {
 	case b == nil:
-		return Branch{}, nil, ErrNoBranch
+		return Branch{}, source{}, ErrNoBranch
 	case b.limb.Deleted:
-		return Branch{}, nil, ErrDeleted
+		return Branch{}, source{}, ErrDeleted
 	case ref.Select == "empty":
-		return Branch{}, nil, nil
+		return Branch{}, source{}, nil
 	case ref.Select == "head" && ref.Seq >= b.state.Head:
-		return idle(b.state), b.now(), nil
+		return idle(b.state), source{b.now(), f.head}, nil
 	case ref.Select == "head": // the branch has moved on since
 		in := b.now()
-		for in.start > ref.Seq && in.base != nil {
-			in = in.base
+		for in.start > ref.Seq && in.base.in != nil {
+			in = in.base.in
 		}
-		return f.upTo(in, in.of, ref.Seq, ref.Seq+1), in, nil
+		return f.upTo(in, in.of, ref.Seq, ref.Seq+1), source{in, ref.Seq}, nil
 	case ref.Select != "before" && ref.Select != "through":
-		return Branch{}, nil, fmt.Errorf("%w: %q selects nothing", ErrNoMessage, ref.Select)
+		return Branch{}, source{}, fmt.Errorf("%w: %q selects nothing", ErrNoMessage, ref.Select)
 	}
 	in, owner := f.find(b, ref.Seq, ref.Select == "through")
 	if in == nil {
-		return Branch{}, nil, ErrNoMessage
+		return Branch{}, source{}, ErrNoMessage
 	}
 	at, _ := f.own(owner, ref.Seq)
 	switch f.table.at(int(owner.list[at])).Kind {
 	case ResultItem, PlanKind, CatalogItem: // they stand with others, or are ours
-		return Branch{}, nil, ErrNoMessage
+		return Branch{}, source{}, ErrNoMessage
 	}
 	if ref.Select == "before" {
-		return f.upTo(in, owner, ref.Seq-1, ref.Seq), in, nil
+		return f.upTo(in, owner, ref.Seq-1, ref.Seq), source{in, ref.Seq - 1}, nil
 	}
-	return f.upTo(in, owner, ref.Seq, f.ends(in, ref.Seq)), in, nil
+	next := f.ends(in, ref.Seq)
+	return f.upTo(in, owner, ref.Seq, next), source{in, next - 1}, nil
 }
 
 // find returns the stretch in which a branch has a message, and the branch
 // that recorded it. A message that is the last one with which a later stretch
 // began stands in that one too: what was recorded there next belongs to it.
 func (f *Fold) find(b *branch, q Seq, last bool) (*stretch, *branch) {
-	for in := b.now(); in != nil; in = in.base {
+	for in := b.now(); in != nil; in = in.base.in {
 		if q > in.start && in.of.during(q) == in {
 			if _, ok := f.own(in.of, q); ok {
 				return in, in.of
@@ -78,7 +85,7 @@ func (f *Fold) find(b *branch, q Seq, last bool) (*stretch, *branch) {
 			break
 		}
 		if last && f.newest(in.view) == q {
-			for from := in.base; from != nil; from = from.base {
+			for from := in.base.in; from != nil; from = from.base.in {
 				if _, ok := f.own(from.of, q); ok {
 					return in, from.of
 				}
@@ -220,7 +227,7 @@ func (f *Fold) plan(s *Branch, in *stretch, next Seq) {
 		}
 	}
 	s.Plan = Plan{}
-	for ; in != nil; in = in.base {
+	for ; in != nil; in = in.base.in {
 		for _, p := range slices.Backward(in.plans) {
 			if p.at < next && (p.landed || p.after != nil && (p.after.IsZero() || kept[*p.after])) {
 				s.Plan = p.plan

@@ -137,10 +137,10 @@ type Growing struct {
 	ID          string
 	Format      int
 	Workspace   string
-	Title       Seq // the event that holds it, 0 for none
-	Settings    SessionConfigured
+	Title       Seq               // the event that holds it, 0 for none
+	Settings    SessionConfigured // of this branch's runs
 	Configured  Seq
-	Mode        string // of permissions
+	Mode        string // of permissions, on this branch
 	Grants      []Grant
 	Usage       []UsageOf
 	Windows     []WindowLearned
@@ -150,7 +150,7 @@ type Growing struct {
 	UserItems   int
 	Toasts      int
 	Jobs        int      // background jobs that were started
-	Running     []string // those of them whose end is not recorded
+	Running     []string // of this branch: those of them whose end is not recorded
 }
 
 // A Grant is a rule that a person allowed. Those of scope run hold inside
