@@ -22,8 +22,8 @@ const maxUpdate = 2000
 func (l *Local) Follow(ctx context.Context, after session.Seq, version uint64) (Update, error) {
 	for {
 		pulses, v := l.loop.pulses.Read()
-		entries, err := l.Session.Entries(after, maxUpdate)
-		if err == nil && len(entries) == 0 && v > version && l.early(ctx, after) {
+		entries, seen, err := l.entries(after)
+		if err == nil && len(entries) == 0 && v > version && l.early(ctx, seen) {
 			continue // read again: there is more now
 		}
 		if err != nil || len(entries) > 0 || v > version {
@@ -33,7 +33,7 @@ func (l *Local) Follow(ctx context.Context, after session.Seq, version uint64) (
 			}, err
 		}
 		select {
-		case <-l.Session.Moved(after):
+		case <-l.Session.Moved(seen):
 		case <-l.loop.pulses.Moved(version):
 		case <-ctx.Done():
 			return Update{}, ctx.Err()

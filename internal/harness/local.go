@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,6 +29,7 @@ type Options struct {
 	DataDir   string
 	StateDir  string
 	Workspace string
+	Branch    string // "" is the first one
 	Program   string // "varve 0.1.0"
 	Interface string // tui, run, demo
 
@@ -69,7 +71,8 @@ type Local struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	pulsed atomic.Int64                  // when a follower was last told of pulses alone, unix nanoseconds
+	pulsed atomic.Int64 // when a follower was last told of pulses alone, unix nanoseconds
+	skip   atomic.Pointer[skip]
 	chosen atomic.Pointer[session.Model] // instead of opts.Model
 }
 
@@ -105,7 +108,7 @@ func local(ctx context.Context, o Options, s *Session, blobs *content.Store) (*L
 		return nil, fmt.Errorf("run id: %w", err)
 	}
 	run = append(run, id.String()[:8]...)
-	l := &Local{Session: s, Branch: session.MainBranch, opts: o, run: string(run)}
+	l := &Local{Session: s, Branch: cmp.Or(o.Branch, session.MainBranch), opts: o, run: string(run)}
 
 	conf := o.Tools
 	conf.Workspace, conf.Blobs = o.Workspace, blobs

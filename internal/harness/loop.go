@@ -54,6 +54,7 @@ type Loop struct {
 
 type request struct {
 	cmd   drive.Command
+	do    func() // instead of a command
 	reply chan error
 }
 
@@ -94,7 +95,15 @@ func (l *Loop) Fault() error {
 // Submit hands cmd to the loop and reports whether it was accepted. What
 // comes of it is in the log.
 func (l *Loop) Submit(ctx context.Context, cmd drive.Command) error {
-	r := request{cmd, make(chan error, 1)}
+	return l.ask(ctx, request{cmd: cmd, reply: make(chan error, 1)})
+}
+
+// do runs f where the loop decides, between two decisions.
+func (l *Loop) do(ctx context.Context, f func()) error {
+	return l.ask(ctx, request{do: f, reply: make(chan error, 1)})
+}
+
+func (l *Loop) ask(ctx context.Context, r request) error {
 	select {
 	case l.commands <- r:
 		return <-r.reply
@@ -130,6 +139,11 @@ func (l *Loop) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case r := <-l.commands:
+			if r.do != nil {
+				r.do()
+				r.reply <- nil
+				continue
+			}
 			r.reply <- l.admit(ctx, r.cmd)
 		case d := <-l.results:
 			l.finish(ctx, d)
