@@ -29,7 +29,7 @@ type Options struct {
 	DataDir   string
 	StateDir  string
 	Workspace string
-	Branch    string // "" is the first one
+	Branch    string // "" is the one that was used last
 	Program   string // "varve 0.1.0"
 	Interface string // tui, run, demo
 
@@ -93,6 +93,12 @@ func Resume(ctx context.Context, o Options, path string) (*Local, error) {
 	s, err := openOn(o.layer, path, blobs, o.Policy, o.Clock)
 	if err != nil {
 		return nil, err
+	}
+	if o.Branch == "" {
+		o.Branch = s.LastBranch()
+	} else if !slices.ContainsFunc(s.Limbs(), func(l session.Limb) bool { return l.Name == o.Branch && !l.Deleted }) {
+		s.Close()
+		return nil, fmt.Errorf("branch %s: %w", o.Branch, session.ErrNoBranch)
 	}
 	l, err := local(ctx, o, s, blobs)
 	if err != nil {

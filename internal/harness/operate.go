@@ -97,3 +97,14 @@ func (l *Local) Operate(ctx context.Context, op drive.Operation) (Outcome, error
 	}
 	return out, err
 }
+
+// LastBranch is the branch that was used last, of those that were not deleted.
+func (s *Session) LastBranch() string {
+	last, head := session.MainBranch, session.Seq(0)
+	for _, l := range s.Limbs() {
+		if !l.Deleted && l.Head >= head {
+			last, head = l.Name, l.Head
+		}
+	}
+	return last
+}
