@@ -48,15 +48,16 @@ func demoCommand(e *env, f *flags) *cobra.Command {
 	return c
 }
 
-// startDemo starts the scripted provider and makes it the machine's model.
-func startDemo(m *machine, h scripted.Handler, lenient bool) (*scripted.Server, error) {
-	s, err := scripted.Open(scripted.Options{Lenient: lenient, Keep: 4})
+// startDemo starts the scripted provider and makes it the machine's model, under
+// a name of its own: the script's, or a puppet's.
+func startDemo(m *machine, h scripted.Handler, provider string) (*scripted.Server, error) {
+	s, err := scripted.Open(scripted.Options{Keep: 4})
 	if err != nil {
 		return nil, exit(exitFailed, "demo: %w", err)
 	}
 	s.Handle(h)
-	m.demo = map[string]providers.Endpoint{demo.Provider: {Provider: demo.Provider, BaseURL: s.URL() + "/v1", Window: 128_000, StallTimeout: demo.Patience}}
-	m.set.Model.Provider, m.set.Model.Model = demo.Provider, demo.Model
+	m.demo = map[string]providers.Endpoint{provider: {Provider: provider, BaseURL: s.URL() + "/v1", Window: 128_000, StallTimeout: demo.Patience}}
+	m.set.Model.Provider, m.set.Model.Model = provider, playedModel(provider)
 	return s, nil
 }
 
@@ -66,12 +67,13 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 		return err
 	}
 	var handle scripted.Handler
+	provider := demo.Provider
 	if d.puppet != "" {
 		if err := os.MkdirAll(d.puppet, 0o700); err != nil {
 			return exit(exitUsage, "--puppet: %w", err)
 		}
 		p := demo.Puppet{Dir: d.puppet}
-		m.puppet = d.puppet
+		m.puppet, provider = d.puppet, demo.PuppetProvider
 		if d.run {
 			p.Say = func(s string) { fmt.Fprintln(e.err, s) }
 		}
@@ -100,7 +102,7 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 			m.notice = "The demo's project is in Go, and there is no go command here: its test runs will fail."
 		}
 	}
-	s, err := startDemo(m, handle, false)
+	s, err := startDemo(m, handle, provider)
 	if err != nil {
 		return err
 	}
@@ -112,34 +114,72 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 	return m.show(ctx, e, &runFlags{cont: d.cont}, args, d.puppet == "")
 }
 
-// playedByScript reports whether the model of a session was the demo's.
-func playedByScript(s index.Info) bool { return s.Model == demo.Provider+"/"+demo.Model }
+// playedModel is the model of a demo's provider.
+func playedModel(provider string) string {
+	if provider == demo.PuppetProvider {
+		return demo.PuppetModel
+	}
+	return demo.Model
+}
+
+// player is who plays a model, as it is written provider/model: the script, a
+// puppet, or "" for a model that is one.
+func player(model string) string {
+	for _, p := range []string{demo.Provider, demo.PuppetProvider} {
+		if model == p+"/"+playedModel(p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// player is who plays the model of this machine.
+func (m *machine) player() string {
+	for p := range m.demo {
+		return p
+	}
+	return ""
+}
+
+// played is the command that goes on with what was played, "" for a model that
+// was no play.
+func (m *machine) played(model string) string {
+	switch player(model) {
+	case demo.Provider:
+		return self + " demo --continue"
+	case demo.PuppetProvider:
+		dir := "DIR"
+		if m.puppet != "" {
+			dir = shellWord(m.puppet)
+		}
+		return self + " demo --puppet " + dir + " --continue"
+	}
+	return ""
+}
+
+// whose says who a play's model was, and which command goes on with it.
+func (m *machine) whose(model string) string {
+	who := "the demo's script"
+	if player(model) == demo.PuppetProvider {
+		who = "a person with pages"
+	}
+	return fmt.Sprintf("this session's model was %s: `%s` goes on with it, or choose a model (Alt+P, --model)", who, m.played(model))
+}
 
 // howToGoOn is the command that goes on with a session in the interface.
 func (m *machine) howToGoOn(l *harness.Local) string {
-	if s := m.howToPlay(l); s != "" {
+	if s := m.played(l.State().Branch.Model.String()); s != "" {
 		return s
 	}
-	return "agent resume " + l.ID()
+	return self + " resume " + l.ID()
 }
 
 // howToRun is the same without a screen.
 func (m *machine) howToRun(l *harness.Local) string {
-	if s := m.howToPlay(l); s != "" {
+	if s := m.played(l.State().Branch.Model.String()); s != "" {
 		return s + " --run"
 	}
-	return "agent run --session " + l.ID()
-}
-
-// howToPlay is the demo that goes on with a session, "" for one that is none's.
-func (m *machine) howToPlay(l *harness.Local) string {
-	switch _, playing := m.demo[l.State().Branch.Model.Provider]; {
-	case !playing:
-		return ""
-	case m.puppet != "":
-		return "agent demo --continue --puppet " + m.puppet
-	}
-	return "agent demo --continue"
+	return self + " run --session " + l.ID()
 }
 
 // lastDemo goes to the folder of the last session that the demo's script
@@ -149,7 +189,7 @@ func (m *machine) lastDemo() error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(s index.Info) bool { return !playedByScript(s) || s.Damage != "" })
+	all = slices.DeleteFunc(all, func(s index.Info) bool { return player(s.Model) != demo.Provider || s.Damage != "" })
 	if len(all) == 0 {
 		return errors.New("there was no demo yet: run `agent demo`")
 	}

@@ -42,6 +42,7 @@ type desk struct {
 	calm calm
 
 	drafts  sync.Mutex
+	draft   draftFile
 	drafted bool // the last draft was saved
 }
 
@@ -55,9 +56,7 @@ func newDesk(ctx context.Context, m *machine, o harness.Options, path string) *d
 		Workspace: m.workspace, Home: home, GitBranch: gitBranch(m.workspace), Model: o.Model, Mode: m.set.Permissions.Mode,
 		Script: m.script, Program: programName(), Notice: m.notice, Setup: o.Model == (session.Model{}) && path == "",
 	}
-	if b, err := os.ReadFile(d.draftPath()); err == nil {
-		d.ident.Draft = string(b)
-	}
+	d.draft, d.ident.Draft = takeDraft(m.folders.State, d.folder)
 	if path != "" {
 		d.ident.Session = strings.TrimSuffix(filepath.Base(path), ".jsonl")
 	}
@@ -154,6 +153,7 @@ func (d *desk) Follow(ctx context.Context, after session.Seq, version uint64) (d
 	if damage := l.Session.Damage(); err == nil && u.Fault == nil && len(damage) > 0 {
 		u.Fault = fmt.Errorf("line %d of this session can't be read: it is shown read-only; `agent session verify %s` says more", damage[0].Line, l.ID())
 	}
+	u.Fault = said(u.Fault)
 	return u, err
 }
 
@@ -178,7 +178,7 @@ func (d *desk) Submit(ctx context.Context, cmd drive.Command) error {
 	if err != nil {
 		return err
 	}
-	return l.Submit(ctx, cmd)
+	return said(l.Submit(ctx, cmd))
 }
 
 func (d *desk) Body(ctx context.Context, q session.Seq, b int) ([]byte, error) {
@@ -294,12 +294,16 @@ func (d *desk) Rule(ctx context.Context, call session.ItemID) (string, error) {
 	return rule, nil
 }
 
+// errDemoRule says that a rule of the demo's is not kept: the screen adds that it
+// holds until the end.
+var errDemoRule = errors.New("nothing of the demo is kept there")
+
 func (d *desk) Allow(_ context.Context, rule string) error {
 	d.m.grants.Lock()
 	d.m.granted = append(d.m.granted, rule)
 	d.m.grants.Unlock()
 	if d.m.sample != "" {
-		return nil // what is allowed in the demo is of the demo
+		return errDemoRule
 	}
 	return setup.Edit(d.m.set.Path, func(dr *setup.Draft) error {
 		at := setup.Path{"permissions", "allow"}

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 
+	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
 
 	"varve/internal/setup"
@@ -18,14 +20,65 @@ import (
 // historyLines is how many lines the composer remembers.
 const historyLines = 1000
 
-func (d *desk) draftPath() string {
-	sum := sha256.Sum256([]byte(d.folder))
-	return filepath.Join(d.m.folders.State, "draft-"+hex.EncodeToString(sum[:8])+".txt")
+// A draftFile holds what is written and not sent in one window. A folder that the
+// program is started in has as many as there were windows in it at once. A lock
+// beside it, which the kernel frees when its owner dies, says that it is taken.
+type draftFile struct {
+	path string
+	lock *flock.Flock // nil: it could not be locked
 }
 
-// SaveDraft keeps what is written and not sent. There is one draft for each
-// folder that the program is started in: the one of the window that was typed
-// in last.
+// maxDrafts is how many windows of a folder have a draft of their own. More share
+// the last one.
+const maxDrafts = 16
+
+func draftPath(state, folder string, n int) string {
+	sum := sha256.Sum256([]byte(folder))
+	name := "draft-" + hex.EncodeToString(sum[:8])
+	if n > 1 {
+		name += "-" + strconv.Itoa(n)
+	}
+	return filepath.Join(state, name+".txt")
+}
+
+// takeDraft takes the first draft of a folder that no window has and that says
+// something, else the first that no window has, and returns what it says.
+func takeDraft(state, folder string) (draftFile, string) {
+	free := draftFile{path: draftPath(state, folder, maxDrafts)}
+	if err := setup.Private(state); err != nil {
+		return free, ""
+	}
+	for n := 1; n <= maxDrafts; n++ {
+		f := draftFile{path: draftPath(state, folder, n)}
+		b, err := os.ReadFile(f.path)
+		if (err != nil || len(b) == 0) && free.lock != nil {
+			continue
+		}
+		lock := flock.New(f.path+".lock", flock.SetPermissions(0o600))
+		if ok, err := lock.TryLock(); err != nil { // no locks here: one draft for all windows
+			free.close()
+			return f, string(b)
+		} else if !ok {
+			continue // another window's
+		}
+		f.lock = lock
+		if b, err = os.ReadFile(f.path); err == nil && len(b) > 0 { // it may have been saved meanwhile
+			free.close()
+			return f, string(b)
+		}
+		free = f
+	}
+	return free, ""
+}
+
+// close gives the draft to whoever comes next.
+func (f draftFile) close() {
+	if f.lock != nil {
+		_ = f.lock.Close()
+	}
+}
+
+// SaveDraft keeps what is written and not sent, in this window's file.
 func (d *desk) SaveDraft(_ context.Context, text string) error {
 	d.drafts.Lock()
 	defer d.drafts.Unlock()
@@ -40,7 +93,11 @@ func (d *desk) SaveDraft(_ context.Context, text string) error {
 func (d *desk) lastDraft(text string, changed bool) error {
 	d.drafts.Lock()
 	defer d.drafts.Unlock()
+	if d.drafted {
+		return nil
+	}
 	d.drafted = true
+	defer d.draft.close()
 	if !changed {
 		return nil
 	}
@@ -49,7 +106,7 @@ func (d *desk) lastDraft(text string, changed bool) error {
 
 func (d *desk) saveDraft(text string) error {
 	if text == "" {
-		if err := os.Remove(d.draftPath()); !errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(d.draft.path); !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 		return nil
@@ -57,7 +114,7 @@ func (d *desk) saveDraft(text string) error {
 	if err := setup.Private(d.m.folders.State); err != nil {
 		return err
 	}
-	return renameio.WriteFile(d.draftPath(), []byte(text), 0o600)
+	return renameio.WriteFile(d.draft.path, []byte(text), 0o600)
 }
 
 func (d *desk) historyPath() string { return filepath.Join(d.m.folders.State, "history.jsonl") }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/internal/harness"
 	"varve/internal/setup"
 )
 
@@ -46,45 +48,66 @@ func newTestDesk(t *testing.T) *desk {
 	return d
 }
 
-// draftOf is what the composer begins with in a folder.
-func draftOf(t *testing.T, d *desk) string {
+// window opens another window in a folder, and closes its session again: its draft
+// stays taken until the end of the test, or until it is given back.
+func window(t *testing.T, d *desk, folder string) *desk {
 	t.Helper()
+	d.m.workspace = folder
 	x := newDesk(t.Context(), d.m, d.opts, "")
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return x.Identity().Draft
+	t.Cleanup(x.draft.close)
+	return x
 }
 
-func TestDraftsOfFolders(t *testing.T) { // TUI-4
+func (d *desk) save(t *testing.T, text string) {
+	t.Helper()
+	if err := d.SaveDraft(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Each window of each folder has a draft of its own. Who comes later takes what no
+// window has, text before nothing.
+func TestDraftsOfFoldersAndWindows(t *testing.T) { // TUI-4
 	d := newTestDesk(t)
-	first := d.m.workspace
-	other := t.TempDir()
-	save := func(folder, text string) {
+	here, there := d.m.workspace, t.TempDir()
+	want := func(x *desk, text string) {
 		t.Helper()
-		d.folder = folder
-		if err := d.SaveDraft(t.Context(), text); err != nil {
-			t.Fatal(err)
+		if got := x.Identity().Draft; got != text {
+			t.Errorf("%s says %q, want %q", filepath.Base(x.draft.path), got, text)
 		}
 	}
-	want := func(folder, text string) {
-		t.Helper()
-		d.m.workspace = folder
-		if got := draftOf(t, d); got != text {
-			t.Errorf("the draft of %s is %q, want %q", filepath.Base(folder), got, text)
-		}
+	want(d, "")
+	d.save(t, "of the first\n\twith a tab")
+	second := window(t, d, here)
+	want(second, "")
+	second.save(t, "of the second")
+	second.save(t, "")
+	second.save(t, "") // nothing is nothing
+	if b, err := os.ReadFile(d.draft.path); err != nil || string(b) != "of the first\n\twith a tab" {
+		t.Fatalf("the second window left the first %q, %v", b, err)
 	}
-	want(first, "")
-	save(first, "of the first\n\twith a tab")
-	want(first, "of the first\n\twith a tab")
+	other := window(t, d, there)
 	want(other, "")
-	save(other, "of the other")
-	save(first, "")
-	save(first, "") // nothing is nothing
-	want(first, "")
-	want(other, "of the other")
-	if st, err := os.Stat(d.draftPath()); err == nil && st.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v", st.Mode())
+	other.save(t, "of the other")
+	second.save(t, "still of the second")
+	if st, err := os.Stat(d.draft.path); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", st, err)
+	}
+
+	// The first is closed with nothing, the second dies.
+	if err := d.lastDraft("", true); err != nil {
+		t.Fatal(err)
+	}
+	second.draft.close()
+	third, fourth := window(t, d, here), window(t, d, here)
+	want(third, "still of the second")
+	want(fourth, "")
+	third.save(t, "")
+	if list, err := filepath.Glob(filepath.Join(d.m.folders.State, "draft-*.txt")); err != nil || len(list) != 1 || list[0] != other.draft.path {
+		t.Errorf("%q, %v", list, err)
 	}
 }
 
@@ -92,26 +115,20 @@ func TestDraftsOfFolders(t *testing.T) { // TUI-4
 // changed the last one doesn't either.
 func TestLastDraftIsLast(t *testing.T) { // TUI-4
 	d := newTestDesk(t)
-	if err := d.SaveDraft(t.Context(), "another window's"); err != nil {
-		t.Fatal(err)
-	}
+	d.save(t, "as it was")
 	if err := d.lastDraft("", false); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.SaveDraft(t.Context(), "late"); err != nil {
-		t.Fatal(err)
-	}
-	if got := draftOf(t, d); got != "another window's" {
+	d.save(t, "late")
+	x := window(t, d, d.m.workspace)
+	if got := x.Identity().Draft; got != "as it was" {
 		t.Errorf("the draft is %q", got)
 	}
-	d.drafted = false
-	if err := d.lastDraft("the last", true); err != nil {
+	if err := x.lastDraft("the last", true); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.SaveDraft(t.Context(), "late"); err != nil {
-		t.Fatal(err)
-	}
-	if got := draftOf(t, d); got != "the last" {
+	x.save(t, "late")
+	if got := window(t, d, d.m.workspace).Identity().Draft; got != "the last" {
 		t.Errorf("the draft is %q", got)
 	}
 }
@@ -139,8 +156,11 @@ func TestAllowKeepsARuleOnce(t *testing.T) { // PERM-2
 		}
 	}
 	d.m.sample = "/tmp/sample"
-	if err := d.Allow(t.Context(), "bash(rm -rf .)"); err != nil {
-		t.Fatal(err)
+	if err := d.Allow(t.Context(), "bash(rm -rf .)"); !errors.Is(err, errDemoRule) {
+		t.Fatalf("the screen says that a rule of the demo's is kept: %v", err)
+	}
+	if !slices.Contains(d.m.granted, "bash(rm -rf .)") {
+		t.Error("it does not hold until the end either")
 	}
 	if got := allowed(); !slices.Equal(got, []string{"bash(go test ./...)", "bash(ls)"}) {
 		t.Errorf("allowed %q", got)
@@ -240,10 +260,16 @@ func TestKeyIsTrimmed(t *testing.T) { // CLI-3
 func TestGoodbyeForNothing(t *testing.T) { // CLI-1
 	d := newTestDesk(t)
 	var out bytes.Buffer
-	if err := d.m.goodbye(&env{err: &out}, d); err != nil || out.Len() > 0 {
+	if err := d.m.goodbye(&env{err: &out}, d, nil); err != nil || out.Len() > 0 {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 	if d.Lost(t.Context()) {
 		t.Error("a session that was not begun is lost")
+	}
+	// But for a first message that could not be recorded.
+	err := d.m.goodbye(&env{err: &out}, d, fmt.Errorf("%w: no space left", harness.ErrLost))
+	var x *exitError
+	if !errors.As(err, &x) || x.code != exitFailed || !strings.Contains(err.Error(), "is lost: no space left") || out.Len() > 0 {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }

@@ -39,10 +39,15 @@ func (d *desk) Offers(ctx context.Context) ([]tui.Offer, error) {
 				if err != nil {
 					return
 				}
-				if infos, err := openaichat.Models(ask, t.Endpoint); err == nil && len(infos) > 0 {
+				infos, err := openaichat.Models(ask, t.Endpoint)
+				o := tui.Offer{ID: u.Name, Title: "Use the local server " + u.Name, Detail: fmt.Sprintf("%s, %d model(s)", u.BaseURL, len(infos))}
+				if err != nil {
+					o.Detail = "no answer at " + u.BaseURL
+				}
+				if err == nil && len(infos) > 0 || !u.BuiltIn { // one that is set was asked for
 					mu.Lock()
 					defer mu.Unlock()
-					local = append(local, tui.Offer{ID: u.Name, Title: "Use the local server " + u.Name, Detail: fmt.Sprintf("%s, %d model(s)", u.BaseURL, len(infos))})
+					local = append(local, o)
 				}
 			})
 		case setup.KeyMissing:
@@ -53,7 +58,7 @@ func (d *desk) Offers(ctx context.Context) ([]tui.Offer, error) {
 	}
 	wg.Wait()
 	slices.SortFunc(local, func(a, b tui.Offer) int { return strings.Compare(a.ID, b.ID) })
-	other := tui.Offer{ID: "", Title: "Another address, or a local server", Detail: "agent config set providers.NAME.base_url …"}
+	other := tui.Offer{ID: "", Title: "Another address, or a local server", Detail: self + " config set providers.NAME.base_url …"}
 	return slices.Concat(out, local, ready, missing, []tui.Offer{other}), nil
 }
 
@@ -79,7 +84,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 	if err != nil {
 		return tui.Identity{}, fmt.Errorf("sample project: %w", err)
 	}
-	s, err := startDemo(d.m, demo.Tally().Handle, false)
+	s, err := startDemo(d.m, demo.Tally().Handle, demo.Provider)
 	if err != nil {
 		return tui.Identity{}, err
 	}

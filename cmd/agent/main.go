@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -22,6 +25,56 @@ var version = "0.1.0-dev"
 
 // program is how sessions name what wrote them.
 func programName() string { return "varve " + version }
+
+// self is how this program is started again, as printed commands name it.
+var self = "agent"
+
+// startedAs is what to type to start the program that was started as arg0: its
+// name, where the shell finds that one by it.
+func startedAs(arg0 string) string {
+	name := filepath.Base(arg0)
+	if arg0 == "" || name == arg0 {
+		return arg0
+	}
+	if found, err := exec.LookPath(name); err == nil {
+		there, err := os.Stat(found)
+		this, thisErr := os.Stat(arg0)
+		if err == nil && thisErr == nil && os.SameFile(there, this) {
+			return name
+		}
+	}
+	return shellWord(arg0)
+}
+
+// shellWord is a text as one word of a shell.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r == '/' || r == '.' || r == '-' || r == '_' || r == '+' || r == ':' || r == '@' || unicode.IsLetter(r) || unicode.IsDigit(r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// asStarted is a text for people in which the commands to type begin as the
+// program was started.
+func asStarted(s string) string {
+	return strings.NewReplacer("`agent ", "`"+self+" ", "`agent`", "`"+self+"`").Replace(s)
+}
+
+// A saidError is an error in those words.
+type saidError struct{ error }
+
+func (e saidError) Error() string { return asStarted(e.error.Error()) }
+func (e saidError) Unwrap() error { return e.error }
+
+func said(err error) error {
+	if err == nil {
+		return nil
+	}
+	return saidError{err}
+}
 
 // Exit codes (CLI-1).
 const (
@@ -60,6 +113,7 @@ func main() {
 		printVersion(os.Stdout)
 		return
 	}
+	self = startedAs(os.Args[0])
 	// Memory is small and requests are large: collect less often.
 	debug.SetGCPercent(300)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -88,7 +142,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 		code = e.code
 	}
 	if msg := strings.TrimSpace(err.Error()); msg != "" {
-		fmt.Fprintln(errs, "agent: "+strings.ReplaceAll(msg, "\n", " "))
+		fmt.Fprintln(errs, "agent: "+asStarted(strings.ReplaceAll(msg, "\n", " ")))
 	}
 	return code
 }
@@ -114,10 +168,8 @@ func rootCommand(e *env) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 && !strings.ContainsAny(args[0], " \t\n") {
-				if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-					return exit(exitUsage, "there is no command %q: did you mean `agent %s`? A prompt of one word goes with `agent run`", args[0], like[0])
-				}
+			if err := notACommand(c, args); err != nil {
+				return err
 			}
 			return openInterface(c.Context(), e, f, args)
 		},
@@ -136,6 +188,28 @@ func rootCommand(e *env) *cobra.Command {
 	)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	return root
+}
+
+// notACommand refuses what is no prompt: a mistyped command is not sent to a
+// model.
+func notACommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	like := []string{}
+	if !strings.ContainsAny(args[0], " \t\n") {
+		like = c.SuggestionsFor(args[0])
+	}
+	switch {
+	case len(like) > 0 && len(args) > 1:
+		meant := strings.Join(append([]string{like[0]}, args[1:]...), " ")
+		return exit(exitUsage, "there is no command %q: did you mean `agent %s`? (a prompt is one quoted argument)", args[0], meant)
+	case len(like) > 0:
+		return exit(exitUsage, "there is no command %q: did you mean `agent %s`? (a prompt is one quoted argument, and one of a single word goes with `agent run`)", args[0], like[0])
+	case len(args) > 1:
+		return exit(exitUsage, "%q is one argument too many: a prompt is one quoted argument, as in `agent \"why does the build fail?\"`", args[1])
+	}
+	return nil
 }
 
 // errSignal says which signal ended the program (RUN-2).

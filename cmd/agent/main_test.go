@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"agent": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"agent": main,
 	})
 }
 
@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"provider": provider,
 			"requests": requests, "asked": asked,
-			"exits": exits, "sessionfile": sessionFile, "damage": damage, "lacks": lacks, "puppet": puppet, "empty": empty,
+			"exits": exits, "begins": begins, "sessionfile": sessionFile, "damage": damage, "lacks": lacks, "puppet": puppet, "empty": empty,
 		},
 	})
 }

@@ -92,9 +92,6 @@ func runOn(ctx context.Context, e *env, m *machine, r *runFlags, args []string) 
 	default:
 		return exit(exitUsage, "--output %q: it is text, json or stream-json", r.output)
 	}
-	if r.branch != "" && r.branch != session.MainBranch {
-		return exit(exitUsage, "--branch %q: this version works on %s only", r.branch, session.MainBranch)
-	}
 	prompt, err := r.prompt(e, args)
 	if err != nil {
 		return err
@@ -116,7 +113,7 @@ func runOn(ctx context.Context, e *env, m *machine, r *runFlags, args []string) 
 		return err
 	}
 	defer os.RemoveAll(o.Tools.TempDir)
-	o.MaxRequests = r.maxRequests
+	o.MaxRequests, o.Branch = r.maxRequests, r.branch
 	l, err := openSession(ctx, m, o, path)
 	if err != nil {
 		return err
@@ -137,7 +134,7 @@ func runOn(ctx context.Context, e *env, m *machine, r *runFlags, args []string) 
 		return exit(exitUsage, "%w", err)
 	}
 	t := &turn{l: l, m: m, show: show, after: l.Session.Head()}
-	return t.do(ctx, e, prompt)
+	return t.do(ctx, prompt)
 }
 
 // openSession opens a session's file, or starts a new session.
@@ -169,7 +166,7 @@ type turn struct {
 	sum   summary
 }
 
-func (t *turn) do(ctx context.Context, e *env, prompt string) error {
+func (t *turn) do(ctx context.Context, prompt string) error {
 	// The loop outlives the signal: it is told to stop by a command, so that
 	// what was received is kept.
 	var cmd drive.Command = drive.Say{Text: []byte(prompt)}
@@ -184,7 +181,10 @@ func (t *turn) do(ctx context.Context, e *env, prompt string) error {
 		if errors.As(err, &x) {
 			return err
 		}
-		if errors.Is(err, harness.ErrHeld) || errors.Is(err, harness.ErrConflict) {
+		if errors.Is(err, harness.ErrHeld) {
+			return exit(exitSession, "another window or process works on session %s: nothing was sent; close it there to go on here", t.l.ID())
+		}
+		if errors.Is(err, harness.ErrConflict) {
 			return sessionErr(err)
 		}
 		if t.l.Fault() != nil {
@@ -220,6 +220,9 @@ func (t *turn) do(ctx context.Context, e *env, prompt string) error {
 			t.show.entry(t.l, entry)
 		}
 		if u.Fault != nil {
+			if err := t.l.Close(); errors.Is(err, harness.ErrLost) {
+				return t.lost(t.sum.result(t.l), err)
+			}
 			return exit(exitSession, "the session can't be written: %w; what is recorded is kept, go on with `%s`", u.Fault, t.m.howToRun(t.l))
 		}
 		if t.sum.end != nil {
@@ -231,6 +234,9 @@ func (t *turn) do(ctx context.Context, e *env, prompt string) error {
 // finish shows the whole and gives the exit code.
 func (t *turn) finish(ctx context.Context) error {
 	res := t.sum.result(t.l)
+	if err := t.l.Close(); errors.Is(err, harness.ErrLost) {
+		return t.lost(res, err)
+	}
 	t.show.end(res)
 	code := exitFailed
 	switch {
@@ -258,136 +264,31 @@ func (t *turn) finish(ctx context.Context) error {
 	return exit(code, "%s", strings.TrimSpace(res.Error.Message+" "+res.Error.Hint))
 }
 
+// lost ends a turn whose end could not be recorded (LOG-8).
+func (t *turn) lost(res result, err error) error {
+	hint := "What was recorded before it is kept: go on with `" + t.m.howToRun(t.l) + "`."
+	if lost(t.l) {
+		hint = "The session's file was removed while it was open."
+	}
+	text := []rune(words.OneLine(err.Error()))
+	res.Status, res.Error = "failed", &runError{Kind: logKind, Message: strings.ToUpper(string(text[:1])) + string(text[1:]) + ".", Hint: hint}
+	t.show.end(res)
+	if t.show.quiet() {
+		return &exitError{code: exitFailed}
+	}
+	return exit(exitFailed, "%s %s", res.Error.Message, res.Error.Hint)
+}
+
+// logKind is the kind of an error that no event can hold: the log could not be
+// written.
+const logKind = "log"
+
 func providerKind(kind string) bool {
 	switch kind {
 	case "internal", "content", "requests", "length", "settings":
 		return false
 	}
 	return true
-}
-
-// A result is what `run --output json` prints (RUN-1).
-type result struct {
-	Session      string    `json:"session"`
-	Branch       string    `json:"branch"`
-	Status       string    `json:"status"`
-	Text         string    `json:"text"`
-	Usage        usage     `json:"usage"`
-	CostUSD      *float64  `json:"cost_usd"`
-	ChangedFiles []string  `json:"changed_files"`
-	Requests     int       `json:"requests"`
-	Error        *runError `json:"error"`
-	Refused      []refused `json:"refused,omitempty"`
-}
-
-type usage struct {
-	Input      int `json:"input"`
-	Cached     int `json:"cached"`
-	CacheWrite int `json:"cache_write"`
-	Output     int `json:"output"`
-	Reasoning  int `json:"reasoning"`
-}
-
-type runError struct {
-	Kind    string `json:"kind"`
-	Message string `json:"message"`
-	Hint    string `json:"hint"`
-}
-
-type refused struct {
-	Call string `json:"call"`
-	Tool string `json:"tool"`
-	Why  string `json:"why"`
-}
-
-// A summary adds up what a turn did.
-type summary struct {
-	end     *session.TurnEnded
-	usage   usage
-	changed []string
-	refused []refused
-	detail  string
-}
-
-func (s *summary) begin(*harness.Local) {}
-
-func (s *summary) add(l *harness.Local, e session.Entry) {
-	body := func(b int) string {
-		text, err := l.Session.Load(e.Seq, b)
-		if err != nil {
-			return ""
-		}
-		return string(text)
-	}
-	switch ev := e.Event.(type) {
-	case session.ReplyCompleted:
-		s.use(ev.Usage)
-	case session.ReplyRejected:
-		s.use(ev.Usage)
-		s.detail = ""
-		if ev.Error != nil && ev.Error.Message != nil {
-			s.detail = body(ev.Error.Message.B)
-		}
-	case session.FaultRecorded:
-		s.detail = body(0)
-	case session.ToolInterrupted:
-		if ev.Why == "denied" {
-			r := refused{Call: ev.Call.String(), Why: words.OneLine(body(0))}
-			if it, ok := l.Session.Item(ev.Call); ok {
-				r.Tool = it.Name
-			}
-			s.refused = append(s.refused, r)
-		}
-	case session.FilesChanged:
-		for _, p := range changedPaths(body(0)) {
-			s.changed = appendNew(s.changed, p)
-		}
-	case session.TurnEnded:
-		s.end = &ev
-	}
-}
-
-func (s *summary) use(u *session.Usage) {
-	if u == nil {
-		return
-	}
-	s.usage.Input += u.Input
-	s.usage.Cached += u.Cached
-	s.usage.CacheWrite += u.CacheWrite
-	s.usage.Output += u.Output
-	s.usage.Reasoning += u.Reasoning
-}
-
-func (s *summary) result(l *harness.Local) result {
-	r := result{
-		Session: l.ID(), Branch: l.Branch, Status: s.end.Status, Usage: s.usage,
-		ChangedFiles: append([]string{}, s.changed...), Requests: s.end.Requests, Refused: s.refused,
-	}
-	if !s.end.Answer.IsZero() {
-		if it, ok := l.Session.Item(s.end.Answer); ok {
-			if b, err := l.Session.Text(it); err == nil {
-				r.Text = string(b)
-			}
-		}
-	}
-	if s.end.Status == "failed" || s.end.Status == "limit" {
-		o := words.TurnEnded(*s.end, s.detail)
-		kind := "unknown"
-		if s.end.Error != nil {
-			kind = s.end.Error.Kind
-		}
-		r.Error = &runError{Kind: kind, Message: o.Line, Hint: o.Hint}
-	}
-	return r
-}
-
-func appendNew(list []string, s string) []string {
-	for _, x := range list {
-		if x == s {
-			return list
-		}
-	}
-	return append(list, s)
 }
 
 // fprintln writes a line and gives up in silence: the reader of a pipe may

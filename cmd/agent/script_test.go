@@ -82,6 +82,16 @@ func puppet(ts *testscript.TestScript, neg bool, args []string) {
 	}()
 }
 
+// begins FILE PREFIX: what was written is still there, byte for byte.
+func begins(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: begins FILE PREFIX")
+	}
+	if !strings.HasPrefix(ts.ReadFile(args[0]), ts.ReadFile(args[1])) {
+		ts.Fatalf("%s does not begin with %s", args[0], args[1])
+	}
+}
+
 func empty(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: empty DIR")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -20,7 +22,8 @@ import (
 )
 
 // find is the session that an id, a prefix or a path names; "" is the last
-// one in this folder. Only a demo goes on with a demo's: its model is a script.
+// one in this folder. Only a demo goes on with a demo's, and a puppet with a
+// puppet's: nothing else plays their model.
 func (m *machine) find(id string) (string, error) {
 	if id != "" {
 		path, err := index.Find(m.folders.Data, id)
@@ -33,18 +36,20 @@ func (m *machine) find(id string) (string, error) {
 	if err != nil {
 		return "", exit(exitSession, "%w", err)
 	}
-	others := false
+	other := ""
 	for _, s := range all {
 		if s.Workspace != session.PathKey(m.workspace) {
 			continue
 		}
-		if playedByScript(s) == (m.demo != nil) {
+		if player(s.Model) == m.player() {
 			return s.Path, nil
 		}
-		others = true
+		if other == "" {
+			other = m.played(s.Model)
+		}
 	}
-	if others && m.demo == nil {
-		return "", exit(exitUsage, "there are only a demo's sessions in this folder: go on with `agent demo --continue`, or start one of your own with `agent`")
+	if other != "" && m.demo == nil {
+		return "", exit(exitUsage, "there are only a demo's sessions in this folder: go on with `%s`, or start one of your own with `agent`", other)
 	}
 	return "", exit(exitUsage, "there is no session in this folder yet: start one with `agent` or `agent run \"…\"`")
 }
@@ -59,27 +64,27 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the sessions of this folder, newest first", Args: cobra.NoArgs,
 		Example: "  agent session list --all --query parser",
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			m, err := newMachine(f)
 			if err != nil {
 				return err
 			}
 			m.warn(e)
-			return m.list(e, all, query, asJSON)
+			return m.list(c.Context(), e, all, query, asJSON)
 		},
 	}
 	list.Flags().BoolVar(&all, "all", false, "of all folders")
-	list.Flags().StringVar(&query, "query", "", "only those whose title or folder contains this")
+	list.Flags().StringVar(&query, "query", "", "only those whose title, folder or messages contain this")
 	var at uint64
 	show := &cobra.Command{
 		Use: "show ID", Short: "Show what the next request would carry, in order", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
-				return showSession(e.out, s, branch, session.Seq(at), asJSON)
+				return showSession(e.out, s, cmp.Or(branch, s.LastBranch()), session.Seq(at), asJSON)
 			})
 		},
 	}
-	show.Flags().StringVar(&branch, "branch", session.MainBranch, "the branch")
+	show.Flags().StringVar(&branch, "branch", "", "the branch (default: the last used)")
 	show.Flags().Uint64Var(&at, "at", 0, "as it was after this event")
 	verify := &cobra.Command{
 		Use: "verify ID", Short: "Check every byte of a session, and every content hash", Args: takes(1, whichSession),
@@ -134,10 +139,12 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 			return sessionErr(s.Record(c.Context(), session.MainBranch, st.Branch.Head, facts))
 		},
 	}
-	for _, sub := range []*cobra.Command{list, show, verify, requests, rename} {
+	subs := append([]*cobra.Command{list, show, verify, repairCommand(e, f), requests, rename}, branchCommands(e, f, &asJSON)...)
+	for _, sub := range subs {
 		sub.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 		c.AddCommand(sub)
 	}
+	c.AddCommand(searchCommand(e, f))
 	return c
 }
 
@@ -165,10 +172,14 @@ func withSession(f *flags, id string, do func(*machine, *harness.Session) error)
 	return nil
 }
 
-func (m *machine) list(e *env, all bool, query string, asJSON bool) error {
-	sessions, err := index.List(m.folders.Data)
+func (m *machine) list(ctx context.Context, e *env, all bool, query string, asJSON bool) error {
+	sessions, err := m.sessions(ctx)
 	if err != nil {
-		return exit(exitSession, "%w", err)
+		return err
+	}
+	shown, err := m.shown(ctx, e, sessions, all, query)
+	if err != nil {
+		return err
 	}
 	type row struct {
 		ID        string    `json:"id"`
@@ -182,14 +193,7 @@ func (m *machine) list(e *env, all bool, query string, asJSON bool) error {
 		Damage    string    `json:"damage,omitempty"`
 	}
 	rows := []row{}
-	q := strings.ToLower(query)
-	for _, s := range sessions {
-		if !all && s.Workspace != session.PathKey(m.workspace) && s.Damage == "" {
-			continue
-		}
-		if q != "" && !strings.Contains(strings.ToLower(s.Title+" "+s.Workspace), q) {
-			continue
-		}
+	for _, s := range shown {
 		rows = append(rows, row{s.ID, s.Title, s.Workspace, s.Model, s.Created, s.Changed, s.Size, s.Open, s.Damage})
 	}
 	if asJSON {

@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"varve/internal/demo"
 	"varve/internal/index"
+	"varve/internal/providers"
 	"varve/internal/providers/openaichat"
 	"varve/internal/session"
 	"varve/internal/setup"
@@ -24,9 +25,10 @@ import (
 func configCommand(e *env, f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use: "config", Short: "Read and change setup.json", Args: cobra.NoArgs,
-		Example: `  agent config set model.provider openai
-  agent config set model.model gpt-5.6
-  agent config set providers.local.base_url http://127.0.0.1:8080/v1
+		Example: `  agent config set providers.local.base_url http://127.0.0.1:8080/v1
+  agent models
+  agent config set model.provider local
+  agent config set model.model some-model
   agent config get model.model`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -116,6 +118,10 @@ func configCommand(e *env, f *flags) *cobra.Command {
 				fprintln(e.out, m.set.Path+" can be used; nothing reads what stands above")
 				return nil
 			}
+			if !m.set.Written() {
+				fprintln(e.out, "there is no setup.json, and there need not be: the defaults run. It would be "+m.set.Path)
+				return nil
+			}
 			fprintln(e.out, m.set.Path+" is fine")
 			return nil
 		})},
@@ -181,14 +187,29 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 
 func (m *machine) listModels(ctx context.Context, e *env) error {
 	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	silent := m.builtInServers()
 	for _, i := range m.models(ctx) {
 		name := i.Model.String()
 		if i.Model.Model == "" {
 			name = i.Model.Provider
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, i.Window, i.State)
+		silent = slices.DeleteFunc(silent, func(u setup.Usable) bool { return u.Name == i.Model.Provider })
 	}
-	return tw.Flush()
+	err := tw.Flush()
+	var tried []string
+	for _, u := range silent {
+		tried = append(tried, u.Name+" "+u.BaseURL)
+	}
+	if len(tried) > 0 {
+		fprintln(e.err, "No answer from the local servers that are known by name: "+strings.Join(tried, ", "))
+	}
+	return err
+}
+
+// builtInServers are the servers on this machine that need no settings.
+func (m *machine) builtInServers() []setup.Usable {
+	return slices.DeleteFunc(m.set.Usables(), func(u setup.Usable) bool { return !u.BuiltIn || u.Key != setup.KeyNotNeeded })
 }
 
 // models asks every provider that can be used. One that can't be has a row
@@ -197,7 +218,7 @@ func (m *machine) models(ctx context.Context) []tui.ModelInfo {
 	var out []tui.ModelInfo
 	for name, ep := range m.demo {
 		out = append(out, tui.ModelInfo{
-			Model: session.Model{Provider: name, API: openaichat.API, Model: demo.Model}, Window: fmt.Sprintf("%d tokens", ep.Window), State: "a script",
+			Model: session.Model{Provider: name, API: openaichat.API, Model: playedModel(name)}, Window: fmt.Sprintf("%d tokens", ep.Window), State: "a script",
 		})
 	}
 	for _, u := range m.set.Usables() {
@@ -226,8 +247,12 @@ func (m *machine) models(ctx context.Context) []tui.ModelInfo {
 			err = lerr
 		}
 		cancel()
-		if err != nil && u.Key != setup.KeyNotNeeded {
+		// A server on this machine that nobody asked for need not be there.
+		if err != nil && (u.Key != setup.KeyNotNeeded || !u.BuiltIn || u.Name == m.set.Model.Provider) {
 			row.State = words.OneLine(err.Error())
+			if e := (*providers.Error)(nil); errors.As(err, &e) && (e.Kind == providers.Network || e.Kind == providers.Timeout) {
+				row.State = "does not answer at " + u.BaseURL
+			}
 			out = append(out, row)
 		}
 	}
@@ -262,6 +287,8 @@ func (m *machine) doctor(ctx context.Context, e *env) error {
 	printVersion(e.out)
 	if m.fault != nil {
 		say(false, "settings", m.fault.Error())
+	} else if !m.set.Written() {
+		say(true, "settings", "there is no setup.json, the defaults run; it would be "+m.set.Path)
 	} else {
 		say(len(m.set.Problems) == 0, "settings", fmt.Sprintf("%s, %s", m.set.Path, words.Count(len(m.set.Problems), "problem")))
 	}
@@ -271,11 +298,12 @@ func (m *machine) doctor(ctx context.Context, e *env) error {
 	model, _, err := m.model()
 	switch {
 	case err != nil:
-		say(false, "model", err.Error())
+		say(false, "model", asStarted(err.Error()))
+		fprintln(e.out, asStarted("      choose one: `agent models` lists them; `agent config set model.provider NAME` and `agent config set model.model NAME` keep the choice"))
 	default:
 		t, err := m.resolve(ctx, model)
 		if err != nil {
-			say(false, "model", err.Error())
+			say(false, "model", asStarted(err.Error()))
 			break
 		}
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

@@ -11,8 +11,11 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 
+	"varve/internal/harness"
+	"varve/internal/index"
 	"varve/internal/tui"
 	"varve/internal/tui/paint"
+	"varve/internal/words"
 )
 
 func openInterface(ctx context.Context, e *env, f *flags, args []string) error {
@@ -33,14 +36,22 @@ func resumeInterface(ctx context.Context, e *env, f *flags, id string, goOn bool
 }
 
 // goodbye says where the session is, once it holds something. The error is that
-// it, or its end, is not kept.
-func (m *machine) goodbye(e *env, d *desk) error {
+// it, or its end, is not kept; closed is what closing it said.
+func (m *machine) goodbye(e *env, d *desk, closed error) error {
 	l, err := d.at(context.Background())
-	if err != nil || l == nil || l.State().Session.UserItems == 0 {
+	if err != nil || l == nil {
 		return nil
 	}
-	if lost(l) {
+	something := l.State().Session.UserItems > 0
+	switch {
+	case something && lost(l):
 		return exit(exitSession, "the session is not kept: its file was removed while it was open: %s", l.Session.Path())
+	case something && errors.Is(closed, harness.ErrLost):
+		return exit(exitFailed, "%w; what was recorded before it is kept, go on with `%s`", closed, m.howToGoOn(l))
+	case errors.Is(closed, harness.ErrLost):
+		return exit(exitFailed, "%w", closed)
+	case !something:
+		return nil
 	}
 	fmt.Fprintf(e.err, "The session is kept. To go on: %s\n", m.howToGoOn(l))
 	if err := l.Fault(); err != nil {
@@ -64,6 +75,9 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 		if err = m.follow(path); err != nil {
 			return err
 		}
+	}
+	if info, _ := index.Look(path); path != "" && m.player() == "" && m.load.Flags["model.model"] == "" && player(info.Model) != "" {
+		m.notice = m.whose(info.Model)
 	}
 	o, err := m.options("tui", true)
 	if err != nil {
@@ -90,10 +104,10 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 		fprintln(e.err, "agent: what was written can't be kept: "+err.Error())
 	}
 	closeErr := d.Close()
-	bye := m.goodbye(e, d)
+	bye := m.goodbye(e, d, closeErr)
 	var sig *paint.SignalError
 	if err != nil && bye != nil {
-		fprintln(e.err, "agent: "+bye.Error()) // the exit code is another's
+		fprintln(e.err, "agent: "+asStarted(words.OneLine(bye.Error()))) // the exit code is another's
 	}
 	switch {
 	case errors.As(err, &sig):

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"varve/internal/providers/scripted"
 )
@@ -96,6 +97,58 @@ func playDraftsOfWindows(h *tuiHouse) { // TUI-4
 	x.dies()
 	x = h.in(h.dir, "> still needed")
 	x.dies()
+}
+
+// What is begun in one window is not touched by typing and clearing in another, and
+// comes back after both were killed.
+func playDraftsBesideEachOther(h *tuiHouse) { // TUI-4
+	x, y := h.ready(), h.ready()
+	x.types("of the first")
+	x.await("the draft on disk", func() bool { return h.drafts()["of the first"] })
+	y.types("of the second")
+	y.await("the other one on disk", func() bool { d := h.drafts(); return d["of the first"] && d["of the second"] })
+	y.in(keyCtrlU)
+	y.await("it is gone", func() bool { return !h.drafts()["of the second"] })
+	if !h.drafts()["of the first"] {
+		h.t.Error("clearing one window took the draft of the other")
+	}
+	x.dies()
+	y.dies()
+	h.in(h.dir, "> of the first").dies()
+}
+
+// A puppet's session that is opened without its pages says what goes on with it, at
+// the start and at the end.
+func playPuppetsSession(h *tuiHouse) { // CLI-1, PRV-11
+	pages := filepath.Join(h.dir, "..", "pages")
+	run := h.command("demo", "--puppet", pages, "--run", "hello")
+	if err := run.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(pages, "request-001.md")); err == nil {
+			break
+		} else if time.Now().After(end) {
+			_ = run.Process.Kill()
+			h.t.Fatal("no page came")
+		}
+	}
+	if err := os.WriteFile(filepath.Join(pages, "reply-001.md"), []byte("Hello from a page.\n@send\n"), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := run.Wait(); err != nil {
+		h.t.Fatal(err)
+	}
+	x := h.open("resume", h.id())
+	x.sees("Hello from a page.", "this session's model was a person with pages")
+	x.quits()
+	x.tells("To go on: " + h.bin + " demo --puppet DIR --continue")
+	x = h.open("demo", "--puppet", pages, "--continue")
+	x.sees("Hello from a page.", "puppet/pages")
+	x.quits()
+	x.tells("To go on: " + h.bin + " demo --puppet " + pages + " --continue")
+	x = h.open("demo", "--continue")
+	x.await("that the demo has none", func() bool { return strings.Contains(x.output(), "there was no demo yet") })
 }
 
 // The session's file is taken away at a question. It is said, nothing hangs, and

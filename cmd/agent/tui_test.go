@@ -44,7 +44,9 @@ func TestInterface(t *testing.T) {
 		{"draft", playDraft},
 		{"drafts of folders", playDraftsOfFolders},
 		{"drafts of windows", playDraftsOfWindows},
+		{"drafts beside each other", playDraftsBesideEachOther},
 		{"lost at a question", playLostAtQuestion},
+		{"puppet's session", playPuppetsSession},
 		{"outside", playOutside},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,7 +68,7 @@ func playTalk(h *tuiHouse) { // TUI-2, TUI-4, TUI-5, TUI-6
 	x.sees("queued: and then", "1 queued")
 	x.types("shorter")
 	x.in(keyAltEnter)
-	x.sees("for this turn: shorter", "2 queued")
+	x.sees("for this turn: shorter")
 	x.in(keyAltUp)
 	x.sees("> shorter", "1 queued")
 	x.in(keyCtrlU)
@@ -473,7 +475,7 @@ func playFirstRun(h *tuiHouse) { // CLI-3
 	x.in(keyEsc)
 	x.sees("Interrupted")
 	x.quits()
-	x.tells("To go on: agent demo --continue")
+	x.tells("To go on: " + h.bin + " demo --continue") // as it was started
 	x = h.open("demo", "--continue")
 	x.sees("▌ "+demo.Prompt[:20], "Interrupted")
 	x.quits()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -63,7 +65,13 @@ func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) 
 			fprintln(w, s)
 		}
 		if rep.Piece > 0 {
-			fmt.Fprintf(w, "the last %s are a line that is not finished: no damage, the next append accounts for it\n", words.Bytes(rep.Piece))
+			if begins, err := beginsEvent(path, rep.Bytes-rep.Piece, rep.Piece); err != nil {
+				return sessionErr(err)
+			} else if begins {
+				fmt.Fprintf(w, "the last %s are a line that is not finished: no damage, the next append accounts for it\n", words.Bytes(rep.Piece))
+			} else {
+				fmt.Fprintf(w, "the last %s are no event and have no line end, a torn or foreign tail: no line is damaged, the next append closes them off\n", words.Bytes(rep.Piece))
+			}
 		}
 	}
 	if len(rep.Damage) > 0 || len(missing) > 0 {
@@ -76,6 +84,22 @@ func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) 
 		fprintln(w, "whole: every line follows from the one before it, and every reference and hash is right")
 	}
 	return nil
+}
+
+// beginsEvent reports whether the size bytes of a file from at on can be the
+// beginning of an event.
+func beginsEvent(path string, at, size int64) (bool, error) {
+	const start = `{"seq":`
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	b := make([]byte, min(size, int64(len(start))))
+	if _, err := f.ReadAt(b, at); err != nil {
+		return false, err
+	}
+	return strings.HasPrefix(start, string(b)), nil
 }
 
 func showRequests(w io.Writer, s *harness.Session, n int, asJSON bool) error {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"varve/internal/assemble"
-	"varve/internal/demo"
 	"varve/internal/harness"
 	"varve/internal/harness/tools"
 	"varve/internal/index"
@@ -153,11 +152,12 @@ func (m *machine) follow(path string) error {
 
 // resolve finds a model's endpoint and key, just before they are used.
 func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Target, error) {
-	switch _, playing := m.demo[model.Provider]; {
+	_, playing := m.demo[model.Provider]
+	switch {
 	case model == (session.Model{}):
 		return harness.Target{}, exit(exitUsage, "no model is chosen: choose one with Alt+P, --model provider/model or `agent config set model.provider …`; `agent demo` needs none")
-	case model.Provider == demo.Provider && !playing:
-		return harness.Target{}, exit(exitUsage, "this session's model was the demo's script: `agent demo --continue` goes on with it, or choose a model (Alt+P, --model)")
+	case !playing && player(model.String()) != "":
+		return harness.Target{}, exit(exitUsage, "%s", m.whose(model.String()))
 	case model.API != openaichat.API:
 		return harness.Target{}, fmt.Errorf("%s speaks %s, which this version does not: choose a model of kind %s", model, model.API, openaichat.API)
 	}
@@ -312,6 +312,8 @@ func sessionErr(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, session.ErrNoBranch):
+		return exit(exitUsage, "%w; `agent session tree` lists them", err)
 	case errors.Is(err, harness.ErrConflict), errors.Is(err, harness.ErrHeld), errors.Is(err, harness.ErrFormat),
 		errors.Is(err, jsonl.ErrDamaged), errors.Is(err, jsonl.ErrGone), errors.Is(err, jsonl.ErrChanged):
 		return &exitError{exitSession, err}

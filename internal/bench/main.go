@@ -52,6 +52,7 @@ var measures = []measure{
 	{"PERF-7", prompt},
 	{"PERF-5", stream},
 	{"PERF-3", openLarge},
+	{"PERF-9", browse},
 }
 
 // A bench is one run of this program.

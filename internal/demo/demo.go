@@ -27,10 +27,14 @@ import (
 	"varve/internal/providers/scripted"
 )
 
-// Provider and Model are how the script is named on screen and in the log.
+// Provider and Model are how the script is named on screen and in the log,
+// PuppetProvider and PuppetModel a person with pages: each goes on with its own
+// sessions only.
 const (
-	Provider = "demo"
-	Model    = "script"
+	Provider       = "demo"
+	Model          = "script"
+	PuppetProvider = "puppet"
+	PuppetModel    = "pages"
 )
 
 // A Move is one reply of a story. Its calls come after its text. Only the last

@@ -1,7 +1,9 @@
 // Package index lists and searches sessions from a derived index.
 //
-// There is no index file yet: a listing reads the head and the tail of each
-// session file, bounded, and opens none of them as a whole.
+// The index is one file in the state folder: of each session file its size and
+// time as they were read, and the row that a list shows. It is derived: deleting
+// it loses nothing, and one that is damaged or of another version is made anew
+// (LOG-11). A listing stats every session and opens those that changed.
 package index
 
 import (
@@ -33,6 +35,14 @@ type Info struct {
 	Model     string
 	Open      bool   // its last turn has no end
 	Damage    string // why it can't be listed as others, or ""
+	First     string // its first user message, on one line
+
+	// Whole says that the file was read from end to end. Until then it is known by
+	// its two ends: damage between them is not seen, and the rest of this is zero.
+	Whole    bool
+	Messages int // of all branches, those too that were reverted
+	Usage    Usage
+	Branches []Branch // in the order they were made; the deleted are among them
 }
 
 // How much of a file a listing reads at each end, in bytes.
@@ -45,8 +55,9 @@ const (
 // ErrNone says that there is no such session.
 var ErrNone = errors.New("no such session")
 
-// List returns the sessions under a data directory, newest first. A session is
-// listed once it has a user message (LOG-9); a damaged one with its damage.
+// List returns the sessions under a data directory without an index, newest
+// first: it reads the two ends of every file. A session is listed once it has a
+// user message (LOG-9); a damaged one with its damage. See [Index.Rows].
 func List(dataDir string) ([]Info, error) {
 	paths, err := files(dataDir)
 	if err != nil {
@@ -186,9 +197,8 @@ func (i *Info) readHead(b []byte) (spoke bool) {
 			i.Model = ev.Model.String()
 		case session.UserSaid:
 			spoke = true
-			if p, err := e.Part(0); err == nil && p.Ref == nil {
-				i.Title = oneLine(string(p.Bytes))
-			}
+			i.First = textOf(e, ev.Text)
+			i.Title = i.First
 		}
 	}
 	return spoke
@@ -221,9 +231,7 @@ func (i *Info) take(raws []jsonl.Raw) (turn bool) {
 		i.Changed = e.At
 		switch ev := e.Event.(type) {
 		case session.SessionRenamed:
-			if p, err := e.Part(0); err == nil && p.Ref == nil {
-				i.Title, i.Named = oneLine(string(p.Bytes)), true
-			}
+			i.Title, i.Named = textOf(e, &ev.Title), true
 		case session.ModelChosen:
 			i.Model = ev.Model.String()
 		case session.UserSaid:
@@ -233,6 +241,18 @@ func (i *Info) take(raws []jsonl.Raw) (turn bool) {
 		}
 	}
 	return turn
+}
+
+// textOf is a text as a list shows it; "" where it is in the content store.
+func textOf(e session.Entry, t *session.Text) string {
+	if t == nil {
+		return ""
+	}
+	p, err := e.Part(t.B)
+	if err != nil || p.Ref != nil {
+		return ""
+	}
+	return oneLine(string(p.Bytes))
 }
 
 func oneLine(s string) string {

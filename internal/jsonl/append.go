@@ -48,24 +48,12 @@ func (f *File) Append(ctx context.Context, rests [][]byte, agree func() error) (
 	})
 }
 
-// Repair appends an event of Options.Repaired for each piece of Damage, and for
-// what broke off at the end. No earlier byte changes (LOG-3, LOG-7). The events
-// go to Options.Visit.
-func (f *File) Repair(ctx context.Context) error {
-	_, err := f.commit(ctx, func() (batch, error) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		leading, open, trailing := f.split()
-		return batch{repairs: slices.Concat(leading, open), trailing: slices.Clone(trailing)}, nil
-	})
-	return err
-}
-
 // A batch is what one write adds.
 type batch struct {
 	repairs  []Damage // to be named one by one
 	trailing []Damage // to be named with the piece, as one range
 	rests    [][]byte
+	told     func([]Damage) // what was named, when it is in the file; nil: nobody asks
 }
 
 // commit runs decide under the lock, after catching up, and writes its batch.
@@ -204,6 +192,9 @@ func (f *File) add(w *os.File, size int64, piece []byte, b batch) ([]Line, error
 	f.publish()
 	for _, d := range b.repairs {
 		f.forgive(span{d.From, d.To})
+	}
+	if b.told != nil {
+		b.told(b.repairs)
 	}
 	for _, l := range noted {
 		if f.opts.Visit == nil {

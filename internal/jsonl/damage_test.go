@@ -122,7 +122,7 @@ func TestDamage(t *testing.T) { // LOG-4, LOG-7, case SES-01
 			if !bytes.Equal(left, read(t, path)) {
 				t.Fatal("the file was written to")
 			}
-			if err := r.f.Repair(ctx); err != nil || len(r.f.Damage()) > 0 {
+			if _, err := r.f.Repair(ctx); err != nil || len(r.f.Damage()) > 0 {
 				t.Fatalf("%v, %+v", err, r.f.Damage())
 			}
 			r.append("after")

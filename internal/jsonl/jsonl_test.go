@@ -305,7 +305,7 @@ func TestLastLine(t *testing.T) { // case SES-02, LOG-7
 				if !errors.Is(err, ErrDamaged) || len(r.f.Damage()) == 0 || string(read(t, path)) != c.left {
 					t.Fatalf("not refused: %v, %+v", err, r.f.Damage())
 				}
-				if err := r.f.Repair(ctx); err != nil { // and the offer works
+				if _, err := r.f.Repair(ctx); err != nil { // and the offer works
 					t.Fatal(err)
 				}
 				r.append("new")

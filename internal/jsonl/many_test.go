@@ -15,10 +15,18 @@ import (
 )
 
 // The test binary is also a writer: VARVE_JSONL_WRITER=path:name:n appends n
-// batches to the file and says so by its exit code.
+// batches to the file and says so by its exit code. VARVE_JSONL_LIMITED=path is
+// limited.
 func TestMain(m *testing.M) {
 	if job := os.Getenv("VARVE_JSONL_WRITER"); job != "" {
 		os.Exit(appendMany(job))
+	}
+	if path := os.Getenv("VARVE_JSONL_LIMITED"); path != "" {
+		if err := limited(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

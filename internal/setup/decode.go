@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,9 @@ import (
 func APIKinds() []string {
 	return []string{"openai-responses", "openai-chat", "anthropic-messages", "gemini"}
 }
+
+// DefaultAPI is what an entry speaks that doesn't say: most servers do.
+const DefaultAPI = "openai-chat"
 
 // DefaultStall ends a reply that has been silent for so long.
 const DefaultStall = 120 * time.Second
@@ -251,8 +255,9 @@ func (f file) provider(at Path, n *node) (Provider, bool) {
 			p.keyEnv = nil // the vendor's key is for the vendor's host alone (CFG-08)
 		}
 	}
-	if !known && ok && (p.API == "" || p.BaseURL == "") {
-		bad(at, n, "needs api and base_url: it is none of the built-in providers")
+	p.API = cmp.Or(p.API, DefaultAPI)
+	if ok && p.BaseURL == "" {
+		bad(at, n, "needs a base_url, which comes first: it is none of the built-in providers")
 	}
 	if v := text("api_key", (*string)(&p.APIKey)); v != nil {
 		if what := p.APIKey.check(); what != "" {

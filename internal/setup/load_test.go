@@ -247,7 +247,8 @@ func TestNonsenseIsNamedByItsKeyAndDoesNotRun(t *testing.T) { // case CFG-11
 		{`{"providers":{"openai":{"models":{"a.b":{"context_window":-5}}}}}`, `providers.openai.models.a\.b.context_window: -5 is not`},
 		{`{"providers":{"openai":{"models":{"m":{"context_window":"20k"}}}}}`, "providers.openai.models.m.context_window: must be a number of tokens, not text"},
 		{`{"providers":{"openai":{"models":{"m":{"context_window":2000,"max_output_tokens":2000}}}}}`, "providers.openai.models.m.max_output_tokens: must be smaller than context_window"},
-		{`{"providers":{"x":{"api":"openai-chat"}}}`, "providers.x: needs api and base_url"},
+		{`{"providers":{"x":{"api":"openai-chat"}}}`, "providers.x: needs a base_url"},
+		{`{"providers":{"x":{"api":"","base_url":"https://x.example"}}}`, `providers.x.api: "" is not one of openai-responses, openai-chat`},
 		{`{"providers":{"x":{"api":"soap","base_url":"https://x.example"}}}`, `providers.x.api: "soap" is not one of openai-responses, openai-chat`},
 		{`{"providers":{"x":{"api":"openai-chat","base_url":"http://192.168.1.9:8080"}}}`, "providers.x.base_url: http would send key and code in the clear; use https, or a tunnel"},
 		{`{"providers":{"openai":{"headers":{"authorization":"x"}}}}`, "providers.openai.headers.authorization: this header is the program's own"},
@@ -521,5 +522,26 @@ func TestSchemaKnowsEveryScalar(t *testing.T) { // CFG-1
 		} else if c.path != "context.compaction.mode" && (def == nil || string(Schema()[def.start:def.end]) != want) {
 			t.Errorf("%s: the schema's default is not %s", c.path, want)
 		}
+	}
+}
+
+// An address is enough for a server, and can be set before anything else is.
+func TestAddressIsEnough(t *testing.T) { // CFG-1
+	path := filepath.Join(t.TempDir(), "setup.json")
+	s, err := Load(Options{Path: path, State: t.TempDir()})
+	if err != nil || s.Written() {
+		t.Fatalf("written %v, %v", s.Written(), err)
+	}
+	err = Edit(path, func(d *Draft) error { return d.Set(Path{"providers", "local", "base_url"}, "http://127.0.0.1:8080/v1") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err = Load(Options{Path: path, State: t.TempDir()})
+	p, ok := s.Provider("local")
+	if err != nil || !s.Written() || !ok || p.API != DefaultAPI || len(s.Problems)+len(s.Unknown()) > 0 {
+		t.Errorf("%+v %v, problems %v, %v", p, ok, s.Problems, err)
+	}
+	if s := loaded(t, `{"providers":{"anthropic":{"base_url":"https://a.example"}}}`); s.Providers["anthropic"].API != "anthropic-messages" {
+		t.Errorf("a built-in provider speaks %s now", s.Providers["anthropic"].API)
 	}
 }

@@ -167,6 +167,9 @@ func (o Origin) String() string {
 	return string(o.From)
 }
 
+// Written reports whether there is a setup.json that was read.
+func (s *Setup) Written() bool { return s.doc != nil }
+
 // Origin says where a scalar's value came from, by its dotted path; for any other path,
 // whether the user's file has it.
 func (s *Setup) Origin(path string) Origin {

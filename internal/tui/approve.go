@@ -33,8 +33,9 @@ type approval struct {
 	ruleShown bool   // and the rule is, whole
 	half      string // s or a, pressed once
 	saying    bool   // words for the model are being written
-	words     []rune
-	asked     bool // an answer was sent
+	reason    *field // for the model, nil before it is begun
+	at        spot   // of the cursor in the reason: line and column of the last frame
+	asked     bool   // an answer was sent
 }
 
 // answerMsg is what a person decided.
@@ -57,7 +58,7 @@ func waiting(s session.State) []session.Call {
 }
 
 // key handles a key. It returns the answer, if that was one.
-func (a *approval) key(k tea.KeyPressMsg) (answerMsg, bool) {
+func (a *approval) key(k tea.KeyPressMsg, keys Keymap) (answerMsg, bool) {
 	page := max(a.page, 1)
 	if a.asked {
 		return answerMsg{}, false
@@ -68,12 +69,9 @@ func (a *approval) key(k tea.KeyPressMsg) (answerMsg, bool) {
 			return a.answer("deny", false), true
 		case "esc":
 			a.saying = false
-		case "backspace":
-			if n := len(a.words); n > 0 {
-				a.words = a.words[:n-1]
-			}
 		default:
-			a.words = append(a.words, []rune(k.Text)...)
+			act, _ := keys.Action(k, InChat) // it is edited as a message is
+			a.reason.key(k, act)
 		}
 		return answerMsg{}, false
 	}
@@ -86,7 +84,8 @@ func (a *approval) key(k tea.KeyPressMsg) (answerMsg, bool) {
 		if a.seen && a.ready {
 			return a.answer("once", false), true
 		}
-		a.scroll += page
+		// Nor is anything passed over that was not.
+		a.scroll = min(a.scroll+page, a.read)
 	case "s", "a":
 		// What goes on allowing is asked for twice: no stray letter grants it.
 		switch {
@@ -102,6 +101,10 @@ func (a *approval) key(k tea.KeyPressMsg) (answerMsg, bool) {
 		return a.answer("deny", false), true
 	case "d":
 		a.saying = true
+		if a.reason == nil {
+			f := newField("")
+			a.reason = &f
+		}
 	case "up", "k":
 		a.scroll = max(a.scroll-1, 0)
 	case "down", "j":
@@ -129,14 +132,11 @@ func (a *approval) answer(what string, keep bool) answerMsg {
 	if what == "run" || what == "always" {
 		m.Rule = a.rule
 	}
-	if what == "deny" {
-		m.Words = []byte(strings.TrimSpace(string(a.words)))
+	if what == "deny" && a.reason != nil {
+		m.Words = []byte(strings.TrimSpace(a.reason.String()))
 	}
 	return m
 }
-
-// sayingMark is where the words for the model go on.
-const sayingMark = "▏"
 
 // The least that is shown of what is asked: a line, and how many follow.
 const leastAsked = 3
@@ -175,6 +175,12 @@ func (a *approval) view(w, h, most int, l look, more int, to keysTo) []string {
 			}
 		}
 	}
+	if w != a.width && to != keysCovered {
+		a.width = w
+		if !a.seen { // other lines: they are read from the first on
+			a.read, a.scroll = 0, 0
+		}
+	}
 	keys := a.keys(w, a.seen, to)
 	fit := max(min(len(keys), most-len(out)-leastAsked), 1)
 	a.ruleShown = fit == len(keys) && !a.saying && to == keysAnswer // a rule that can't be seen can't be given
@@ -189,15 +195,18 @@ func (a *approval) view(w, h, most int, l look, more int, to keysTo) []string {
 	if left := len(body) - end; left > 0 && room > 1 {
 		out = append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %d more %s below (Down, PgDn)", left, plural(left, "line")), w)))
 	}
-	a.look(w, end, len(body))
+	if to != keysCovered {
+		a.look(end, len(body))
+	}
 	if less := a.keys(w, a.seen, to); len(less) >= len(keys) {
 		keys = less[:len(keys)]
 	}
-	if to == keysWait {
+	if says := map[keysTo]string{keysWait: wordsWait, keysCovered: wordsCovered}[to]; says != "" {
 		// Only what can be pressed is shown. The keys' place is kept, so that
 		// nothing else moves when they come.
-		keys = append([]string{plain.Truncate(wordsWait, w)}, make([]string, len(keys)-1)...)
+		keys = append([]string{plain.Truncate(says, w)}, make([]string, len(keys)-1)...)
 	}
+	a.at.line = len(out)
 	for _, k := range keys {
 		out = append(out, l.ink(inkDim, k))
 	}
@@ -207,11 +216,14 @@ func (a *approval) view(w, h, most int, l look, more int, to keysTo) []string {
 // wordsWait stand where the keys will, until letters are answers.
 const wordsWait = "The keys answer in a moment · Esc stops the turn"
 
+// wordsCovered stand there while something lies on top, which has the keys.
+const wordsCovered = "It can be answered when what lies on top is closed"
+
 // keys are the lines that say what can be pressed.
 func (a *approval) keys(w int, seen bool, to keysTo) []string {
 	switch {
 	case a.saying:
-		return plain.Wrap("Tell the model why: "+plain.Clean(string(a.words))+sayingMark+" (Enter refuses, Esc goes back)", w)
+		return a.saysWhy(w)
 	case to == keysMessage:
 		return plain.Wrap("Letters go to the message below: send it, or clear it (Ctrl+C), to answer · Esc stops the turn", w)
 	}
@@ -250,14 +262,21 @@ func withoutIndex(diff string) string {
 	return head + "\n" + rest
 }
 
-// look notes what a frame of width w shows: the lines up to end, of so many.
-// Only what was on the screen without a gap counts as read, and another width
-// makes other lines.
-func (a *approval) look(w, end, of int) {
-	a.page = end - a.scroll
-	if w != a.width {
-		a.width, a.read = w, 0
+// saysWhy is the reason, which stays on one line, and its keys.
+func (a *approval) saysWhy(w int) []string {
+	label := "Tell the model why: "
+	if w < 2*len(label) {
+		label = "Why: "
 	}
+	row, x := a.reason.view(label, "", w, Theme{})
+	a.at.off = x
+	return []string{strings.TrimRight(row, " "), plain.Truncate("Enter refuses · Esc goes back", w)}
+}
+
+// look notes what a frame shows: the lines up to end, of so many. Only what was
+// on the screen without a gap counts as read.
+func (a *approval) look(end, of int) {
+	a.page = end - a.scroll
 	if a.scroll <= a.read {
 		a.read = max(a.read, end)
 	}

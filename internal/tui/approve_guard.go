@@ -19,6 +19,7 @@ const (
 	keysAnswer  keysTo = iota // the question
 	keysWait                  // the question, in a moment: until then they begin a message
 	keysMessage               // what is written below
+	keysCovered               // what lies on top
 )
 
 // lettersTo says where a letter goes that comes now, alone.
@@ -54,7 +55,15 @@ func (c *chat) writes(k tea.KeyPressMsg, now time.Time, more bool) bool {
 // up while one is written, or came up a moment ago, must not take the letter
 // for an answer, nor does one of several that came together.
 func (c *chat) typing(now time.Time, more bool) bool {
-	return more || now.Sub(c.typed) < typingPause || now.Sub(c.cameUp) < typingPause
+	return more || now.Before(c.typed.Add(typingPause)) || now.Before(c.guard)
+}
+
+// hold makes answers wait for so long: what is pressed until then was meant for
+// something else that was on the screen.
+func (c *chat) hold(now time.Time, d time.Duration) {
+	if until := now.Add(d); until.After(c.guard) {
+		c.guard = until
+	}
 }
 
 // opens is how long it takes until letters are answers, 0 where they are or
@@ -64,9 +73,9 @@ func (c *chat) opens(now time.Time) time.Duration {
 	if c.question == nil || c.lettersTo(now) != keysWait {
 		return 0
 	}
-	last := c.typed
-	if c.cameUp.After(last) {
-		last = c.cameUp
+	last := c.typed.Add(typingPause)
+	if c.guard.After(last) {
+		last = c.guard
 	}
-	return last.Add(typingPause).Sub(now)
+	return last.Sub(now)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"pgregory.net/rapid"
@@ -266,7 +265,7 @@ func TestTypingIsNoAnswer(t *testing.T) { // PERM-2, case TUI-11
 		s.wantCommands("")
 		s.wantDraft("half a message")
 		s.press("<ctrl+c>")
-		s.later(time.Second)
+		s.later(twiceWithin)
 		s.press("y")
 		s.wantCommands(fmt.Sprintf(`answer %d once rule="" words=""`, q))
 	})
@@ -405,7 +404,7 @@ func TestApprovalProperties(t *testing.T) { // PERM-2, case SEC-11
 			}
 			k := rapid.SampledFrom(keys).Draw(t, "key")
 			was := a.saying
-			m, ok := a.key(keyOf(k))
+			m, ok := a.key(keyOf(k), DefaultKeymap())
 			if !ok {
 				continue
 			}
@@ -434,6 +433,6 @@ func TestPasteIntoWords(t *testing.T) { // PERM-2, case TUI-01
 		s.send(tea.PasteMsg{Content: "no\nnever\x1b[2J"})
 		s.wantCommands("")
 		s.press("<enter>")
-		s.wantCommands(fmt.Sprintf(`answer %d deny rule="" words="no\nnever"`, q))
+		s.wantCommands(fmt.Sprintf(`answer %d deny rule="" words="no never"`, q))
 	})
 }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
-
 	"varve/internal/session"
 	"varve/internal/tui/paint"
 	"varve/internal/tui/plain"
@@ -20,7 +18,7 @@ type chat struct {
 	tr       *transcript
 	comp     *Composer
 	question *approval
-	cameUp   time.Time     // when the question was first on the screen
+	guard    time.Time     // until then nothing answers the question
 	asking   bool          // older entries are on their way
 	asked    map[want]bool // content that is on its way or was given
 	loading  session.Seq   // the question whose text is on its way
@@ -62,7 +60,7 @@ func (c *chat) questions(r *Root) tea.Cmd {
 		return nil
 	}
 	c.question = &approval{question: first.Question, call: first.ID, name: first.Name, what: "call"}
-	c.cameUp = r.now
+	c.hold(r.now, typingPause)
 	c.loading = first.Question
 	epoch := r.epoch
 	var cmds []tea.Cmd
@@ -85,7 +83,7 @@ func (c *chat) ask(m questionMsg, now time.Time) {
 	if q == nil || q.question != m.question {
 		return
 	}
-	c.cameUp = now
+	c.hold(now, typingPause)
 	if m.err != nil {
 		// What can't be shown can't be allowed; it can be refused.
 		q.shown, q.broken = "This can't be shown, so it can only be refused: "+m.err.Error(), true
@@ -110,7 +108,7 @@ const longestRule = 300
 func (c *chat) paste(text string) tea.Cmd {
 	c.hint = ""
 	if c.question != nil && c.question.saying {
-		c.question.words = append(c.question.words, []rune(plain.Clean(text))...)
+		c.question.reason.write(oneLine(text))
 		return nil
 	}
 	return c.comp.Paste(text)
@@ -143,7 +141,11 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	if c.question != nil {
 		more := max(len(waiting(r.state))-1, 0)
 		c.question.why = c.tr.whyAsked(c.question.call)
-		below = c.question.view(w, h*2/3, h-1, l, more, c.lettersTo(r.now))
+		to := c.lettersTo(r.now)
+		if len(r.overlays) > 0 {
+			to = keysCovered
+		}
+		below = c.question.view(w, h*2/3, h-1, l, more, to)
 		if !c.comp.Empty() && h >= 12 {
 			// What is being written stays in sight.
 			rows, cx, cy := c.comp.View(w, 2, r.frame.Theme)
@@ -151,10 +153,10 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 			below = append(below, rows...)
 		}
 		if c.question.saying {
-			x, y = placeOf(below, sayingMark)
-			cursor = y >= 0
+			x, y, cursor = c.question.at.off, c.question.at.line, true
 		}
 	} else {
+		c.comp.Placeholder = placeholder(r, w)
 		popup := c.comp.Popup(w, max(h/3, 3), r.frame.Theme)
 		comp, cx, cy := c.comp.View(w, max(h/3, 3), r.frame.Theme)
 		x, y, cursor = cx, cy+len(popup), true
@@ -184,19 +186,6 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	return append(lines, status), x, y, cursor
 }
 
-// placeOf is where a mark stands in lines, the last one; y is -1 for nowhere.
-// The mark is taken out: the cursor stands there.
-func placeOf(lines []string, mark string) (x, y int) {
-	for y := len(lines) - 1; y >= 0; y-- {
-		if at := strings.LastIndex(lines[y], mark); at >= 0 {
-			before := lines[y][:at]
-			lines[y] = before + lines[y][at+len(mark):]
-			return plain.Width(ansi.Strip(before)), y
-		}
-	}
-	return -1, -1
-}
-
 // notices stand between the conversation and the composer: the fault of the
 // log, a paused turn, the plan, what is queued, toasts, a hint.
 func (c *chat) notices(r *Root, w int, l look) []string {
@@ -214,7 +203,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 	case r.busy:
 		out = append(out, inked(l, inkWarn, "Another window works on this session: it is followed here.", w)...)
 	case r.paused():
-		out = append(out, inked(l, inkWarn, "A turn was left open. Enter goes on with it; a message does too; Esc ends it.", w)...)
+		out = append(out, inked(l, inkWarn, c.pausedWords(r), w)...)
 	}
 	queue, most := r.state.Branch.Queue, max(r.frame.H/5, 2)
 	if n := len(queue) - most; n > 0 {
@@ -233,16 +222,46 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 	}
 	if n := len(queue); n > 0 && w >= 40 {
 		says := "  Alt+Up edits the last one"
-		if !working(r.state) && slices.ContainsFunc(r.state.Branch.Queue, func(q session.Queued) bool { return q.Held }) {
-			says = "  Enter on an empty line sends it;" + says[1:]
+		if slices.ContainsFunc(r.state.Branch.Queue, func(q session.Queued) bool { return q.Held }) {
+			if working(r.state) {
+				says = "  held: after this turn Enter on an empty line sends it;" + says[1:]
+			} else {
+				says = "  Enter on an empty line sends it;" + says[1:]
+			}
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate(says, w)))
 	}
 	out = append(out, r.toasts.view(w, l)...)
+	if c.comp.Given() {
+		out = append(out, l.ink(inkDim, plain.Truncate(r.frame.Keys.Key(ActSend)+" sends it, typing replaces it:", w)))
+	}
 	if c.hint != "" {
 		out = append(out, l.ink(inkDim, plain.Truncate(c.hint, w)))
 	}
 	return out
+}
+
+// pausedWords say what can be done about a turn that was left open.
+func (c *chat) pausedWords(r *Root) string {
+	switch {
+	case !r.writable():
+		return "A turn was left open. It can't go on here: this session can only be read now."
+	case !c.comp.Empty():
+		return "A turn was left open. What is written below goes on with it when it is sent; Esc ends it."
+	}
+	return "A turn was left open. Enter goes on with it; a message does too; Esc ends it."
+}
+
+// placeholder stands where nothing is written: what can be done now.
+func placeholder(r *Root, w int) string {
+	long := "Enter queues what you write · " + r.frame.Keys.Key(ActSteer) + " sends it into this turn · " + r.frame.Keys.Key(ActInterrupt) + " stops"
+	switch {
+	case !r.runs():
+		return "Say what you want done"
+	case plain.Width(long) > w-4:
+		return r.frame.Keys.Key(ActSteer) + " sends into this turn"
+	}
+	return long
 }
 
 // inked is a sentence in lines of width w.
@@ -265,9 +284,6 @@ func welcome(w, h int, l look, r *Root) []string {
 	switch {
 	case r.id.Script:
 		script = append([]string{""}, inked(l, inkWarn, "The model here is a script, not a model; the tools and files are real.", w)...)
-		if !r.chat.comp.Empty() {
-			script = append(script, inked(l, inkDim, "Enter sends what is written below.", w)...)
-		}
 	case r.id.Setup:
 		script = append([]string{""}, inked(l, inkWarn, "No model is chosen yet: Enter shows the ways to begin.", w)...)
 	}

@@ -101,9 +101,9 @@ func TestGoldenNotices(t *testing.T) { // LOG-14, LOG-8, BRN-5
 		s.asksCommand("make deploy")
 		s.a.busy = true
 	}, nil)
-	moment(t, "root_fault", "The log can't be written: that stands there, whole, as long as it lasts, and the draft is untouched.", Options{}, nil, func(s *stage) {
+	moment(t, "root_fault", "The log can't be written: the reason comes first and the path last, and it stands there, as long as it lasts, and the draft is untouched.", Options{}, nil, func(s *stage) {
 		s.works("hello")
-		s.a.fault = errors.New("the session can't be written: write /home/ada/.local/share/varve/sessions/x/y.jsonl: no space left on device. Nothing runs until it can be; what is written so far is kept")
+		s.a.fault = errors.New("append to /home/ada/.local/share/varve/sessions/x/y.jsonl: disk full (no space left on device): make room, then try again")
 		s.now()
 		s.press("my draft")
 		s.a.fault = errors.New(s.a.fault.Error())

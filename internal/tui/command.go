@@ -133,8 +133,10 @@ func sizeOf(s string) string {
 
 func (r *Root) switchTo(id string) tea.Cmd {
 	if r.runs() {
-		r.open(NewConfirm("Another session", "A turn is running. Going to another session interrupts it; this one is kept, and can be resumed.",
-			Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and go", Key: "y", Msg: leaveMsg{id}}))
+		box := NewConfirm("Another session", "A turn is running. Going to another session interrupts it; this one is kept, and can be resumed.",
+			Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and go", Key: "y", Msg: leaveMsg{id}})
+		box.OfTurn = true
+		r.open(box)
 		return nil
 	}
 	return r.leave(id)
@@ -154,16 +156,16 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case failedMsg:
 		if !errors.Is(m.err, drive.ErrNothing) && !errors.Is(m.err, context.Canceled) {
-			r.say("error", m.err.Error())
+			r.say("error", r.faultWords(m.err))
 		}
 	case refusedMsg:
-		r.say("error", m.err.Error())
+		r.say("error", r.faultWords(m.err))
 		if r.chat.comp.Empty() {
 			r.chat.comp.SetText(m.draft)
 		}
 	case unansweredMsg:
 		if !errors.Is(m.err, context.Canceled) {
-			r.say("error", m.err.Error())
+			r.say("error", r.faultWords(m.err))
 		}
 		if q := r.chat.question; q != nil && q.question == m.question {
 			q.asked = false
@@ -175,6 +177,8 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.chat.comp.SetText(m.text)
 	case saidMsg:
 		r.say(m.level, m.text)
+	case givenUpMsg:
+		r.givenUp(m)
 	case shellDoneMsg:
 		r.shellDone(m)
 	case FilesMsg:
@@ -190,6 +194,8 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		return r.listModels(m)
 	case offersMsg:
 		return r.listOffers(m)
+	case backMsg:
+		return r.offers()
 	case offerMsg:
 		return r.takeOffer(m)
 	case takenMsg:
@@ -235,6 +241,9 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 	case leaveMsg:
 		return r.leave(m.id)
 	case askQuitMsg:
+		if !r.runs() {
+			return tea.Quit // the turn has ended meanwhile
+		}
 		r.askQuit()
 	case quitMsg:
 		return tea.Quit
@@ -273,9 +282,9 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 	r.frame.State = r.state
 	old := r.chat
 	r.chat = newChat(r.look(), old.comp)
-	r.chat.fullOnce, r.chat.focused = old.fullOnce, old.focused
+	r.chat.focused = old.focused
 	if m.id.Draft != "" && r.chat.comp.Empty() {
-		r.chat.comp.SetText(m.id.Draft)
+		r.chat.comp.Give(m.id.Draft)
 		r.given = r.chat.comp.Draft().Whole()
 	}
 	return r.tail()

@@ -36,9 +36,11 @@ type Composer struct {
 	history     History
 	recall      *recall // nil: the draft is shown
 	search      *search // nil: not searching
+	given       bool    // the program wrote it and nobody changed it: what is typed replaces it
 	offer       offer
 	files       []string
 	cleared     string // the line of the draft that ActClear gave up
+	gaveUp      string // and the draft
 
 	waiting bool // the key now handled was waiting when the one before was
 	broken  bool // keys that came together held an Enter: the rest of them sends nothing
@@ -94,7 +96,26 @@ func (c *Composer) Restore(d Draft) {
 // SetText replaces what is written with a text of elsewhere (the editor, a queued message), whole and clean, as one edit.
 func (c *Composer) SetText(s string) {
 	c.leave()
+	c.given = false
 	c.text.replace(spot{}, c.text.end(), strings.TrimRight(cleanInput(s), "\n"))
+}
+
+// Give is SetText for a text that nobody wrote: Enter sends it, and what is typed or pasted replaces it. Who moves in it or
+// changes it makes it theirs.
+func (c *Composer) Give(s string) {
+	c.SetText(s)
+	c.given = !c.Empty()
+}
+
+// Given says that the text is one that was given, as it was.
+func (c *Composer) Given() bool { return c.given }
+
+// replaces takes out a given text for what is written instead. Undo brings it back.
+func (c *Composer) replaces() {
+	if c.given {
+		c.given = false
+		c.text.replace(spot{}, c.text.end(), "")
+	}
 }
 
 // Sent records what is written in the history and empties the composer. The line is for the history on disk, "" for none.
@@ -107,18 +128,20 @@ func (c *Composer) Sent() (line string) {
 	return line
 }
 
-// Clear is Sent for what is given up: it stays in the history. ActClear does it.
-func (c *Composer) Clear() (line string) {
+// clear is Sent for what is given up: it stays in the history.
+func (c *Composer) clear() {
 	if c.search != nil {
 		c.searchKey(ActSearchCancel, "")
 	}
-	return c.Sent()
+	c.gaveUp = c.Draft().Whole()
+	c.cleared = c.Sent()
 }
 
-// Cleared is the line of what ActClear gave up, for the history on disk; "" for none, and when it was taken already.
-func (c *Composer) Cleared() (line string) {
-	line, c.cleared = c.cleared, ""
-	return line
+// Cleared is what ActClear gave up, "" for nothing and when it was taken already, and its line for the history on disk, ""
+// where none is to be kept.
+func (c *Composer) Cleared() (line, text string) {
+	line, text, c.cleared, c.gaveUp = c.cleared, c.gaveUp, "", ""
+	return line, text
 }
 
 // Load puts what was written in earlier runs before what was written in this one. A walk through the history ends with what
@@ -140,6 +163,7 @@ func (c *Composer) empty() {
 	c.text = newText()
 	c.text.width = width
 	c.top = spot{}
+	c.given = false
 	c.leave()
 }
 
@@ -190,6 +214,7 @@ func (c *Composer) Paste(s string) tea.Cmd {
 		c.ask(c.search.query + strings.TrimLeft(s, "\n"))
 		return nil
 	}
+	c.replaces()
 	if _, ok := folds(s); ok {
 		s = c.chip(s)
 	}

@@ -61,6 +61,7 @@ func (c *Composer) burst(msg tea.KeyPressMsg, more bool) (act Action, ok bool) {
 		c.text.write("\t")
 	case msg.Text != "" && msg.Mod&(tea.ModCtrl|tea.ModAlt) == 0:
 		c.afterCR = false
+		c.replaces()
 		c.text.write(cleanTyped(msg.Text))
 	default:
 		return "", false
@@ -85,6 +86,7 @@ func (c *Composer) press(msg tea.KeyPressMsg, keys Keymap, at Where) Action {
 	}
 	if !bound {
 		if typed != "" {
+			c.replaces()
 			c.text.write(typed)
 		}
 		return ""
@@ -105,7 +107,7 @@ func (c *Composer) do(act Action) Action {
 	case ActNewline:
 		t.write("\n")
 	case ActClear:
-		c.cleared = c.Clear()
+		c.clear()
 		return act
 	case ActUp:
 		if !t.up() && !c.earlier() {
@@ -171,6 +173,7 @@ func (c *Composer) do(act Action) Action {
 	default:
 		return act
 	}
+	c.given = false
 	return ""
 }
 

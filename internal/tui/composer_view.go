@@ -44,6 +44,9 @@ func (c *Composer) viewText(width, maxHeight int, th Theme) (rows []string, curs
 			end = cuts[at.off+1]
 		}
 		row := c.draw(s[cuts[at.off]:end], th)
+		if c.given {
+			row = th.Dim.Of(row)
+		}
 		if t.cur.line == at.line && t.rowAt(t.cur) == at.off {
 			cursorX, cursorY = min(markWidth+t.column(t.cur), width-1), len(rows)
 			row += c.hint(width-markWidth-t.column(t.cur), th)

@@ -16,8 +16,8 @@ import (
 
 // drawCall is a tool call: name, gist, state and duration, then its output or
 // its change (TUI-3).
-func (r *row) drawCall(w int, l look, open bool, now time.Time) []string {
-	mark, ink, tail := r.standing(now)
+func (r *row) drawCall(w int, l look, open bool, t *transcript) []string {
+	mark, ink, tail := r.standing(t.now, t.awaits)
 	name := plain.Truncate(r.name, max(w/2, 8))
 	if tail != "" {
 		tail = "  " + plain.Truncate(tail, max((w-4-plain.Width(name))*2/3, 4))
@@ -48,6 +48,8 @@ func (r *row) drawCall(w int, l look, open bool, now time.Time) []string {
 		out = append(out, fileLines(r.files, w, l)...)
 	}
 	switch {
+	case r.name == "bash" && r.state == callFailed && !open:
+		return append(out, foldFailed(r.out.text, w, l, r.left)...)
 	case r.name == "bash":
 		return append(out, foldTail(r.out.text, w, l, open, foldOutput, r.left)...)
 	case r.name == "read" && r.state == callDone:
@@ -57,11 +59,11 @@ func (r *row) drawCall(w int, l look, open bool, now time.Time) []string {
 }
 
 // standing is the mark of a call, its role, and what is said behind it.
-func (r *row) standing(now time.Time) (mark, ink, tail string) {
+func (r *row) standing(now time.Time, waits string) (mark, ink, tail string) {
 	switch r.state {
 	case callWaiting:
 		if r.asking {
-			return "○", inkWarn, "waits for your answer"
+			return "○", inkWarn, waits
 		}
 		return "○", inkDim, ""
 	case callRunning:

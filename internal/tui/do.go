@@ -38,12 +38,17 @@ func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 // twice still quits.
 func (r *Root) answerKey(k tea.KeyPressMsg, at Where) tea.Cmd {
 	q := r.chat.question
-	if !q.saying {
-		act, _ := r.frame.Keys.Action(k, at|WhenEmpty)
+	act, _ := r.frame.Keys.Action(k, at|WhenEmpty)
+	switch {
+	case act == ActClear || q.saying && act == ActQuit:
+		// The next key may be one too late for what Ctrl+C asks: as long as its
+		// notice stands, and at least a moment, nothing answers.
+		r.chat.hint = againQuits
+		r.chat.hold(r.now, twiceWithin)
+		q.saying, q.half, q.reason = false, "", nil
+		return nil
+	case !q.saying:
 		switch {
-		case act == ActClear:
-			r.chat.hint = "Ctrl+C again quits."
-			return nil
 		case k.String() == "esc" && q.half != "": // takes the first press back
 			q.half = ""
 			return nil
@@ -55,7 +60,7 @@ func (r *Root) answerKey(k tea.KeyPressMsg, at Where) tea.Cmd {
 			return r.do(act, at)
 		}
 	}
-	m, ok := q.key(k)
+	m, ok := q.key(k, r.frame.Keys)
 	if !ok {
 		return nil
 	}
@@ -210,7 +215,7 @@ func (r *Root) shellDone(m shellDoneMsg) {
 		r.shells = r.shells[:n-1]
 	}
 	if m.err != nil {
-		r.say("error", m.err.Error())
+		r.say("error", r.faultWords(m.err))
 	}
 }
 
@@ -241,44 +246,6 @@ func (r *Root) interrupt() tea.Cmd {
 	}
 	return nil
 }
-
-// cleared is Ctrl+C once: what was written is in the history now.
-func (r *Root) cleared() tea.Cmd {
-	r.chat.hint = "Ctrl+C again quits; what was written is in the history (Up)."
-	return r.remember(r.chat.comp.Cleared())
-}
-
-// quit leaves. A turn that runs is asked about first, unless it only waits for
-// an answer that could not be recorded any more.
-func (r *Root) quit() tea.Cmd {
-	switch {
-	case !r.runs():
-		return tea.Quit
-	case r.chat.question == nil:
-		r.askQuit()
-		return nil
-	}
-	return func() tea.Msg {
-		if r.agent.Lost(r.ctx) {
-			return quitMsg{}
-		}
-		return askQuitMsg{}
-	}
-}
-
-func (r *Root) askQuit() {
-	r.chat.hint = ""
-	r.open(NewConfirm("Quit", "A turn is running. Quitting interrupts it; the session is kept, and can be resumed.",
-		Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and quit", Key: "y", Msg: quitMsg{}}))
-}
-
-type (
-	quitMsg    struct{}
-	askQuitMsg struct{}
-)
-
-// runs reports whether a turn is worked on here.
-func (r *Root) runs() bool { return working(r.state) && r.ours && !r.paused() }
 
 // editQueued takes the newest entry that waits back into the composer.
 func (r *Root) editQueued() tea.Cmd {
@@ -317,8 +284,11 @@ func (r *Root) nextMode() tea.Cmd {
 	if next != "full" || r.chat.fullOnce {
 		return r.submit(drive.SetMode{Mode: next})
 	}
-	r.open(NewConfirm("Full permission", "In full mode commands and edits run without asking. Only files outside the workspace still ask. Switch it on?",
-		Choice{Label: "No, stay in " + mode + " mode", Key: "n"}, Choice{Label: "Yes, for this session", Key: "y", Msg: modeMsg{next}}))
+	// Who does not want it goes on to the mode behind it: the key goes round.
+	box := NewConfirm("Full permission", "In full mode commands and edits run without asking. Only files outside the workspace still ask. Switch it on?",
+		Choice{Label: "No, go on to ask mode", Key: "n", Msg: modeMsg{"ask"}}, Choice{Label: "Yes, for this session", Key: "y", Msg: modeMsg{next}})
+	box.Closed = modeMsg{"ask"}
+	r.open(box)
 	return nil
 }
 

@@ -18,6 +18,7 @@ type (
 		Offer
 		secret string
 	}
+	backMsg  struct{} // from a key, to the choices
 	takenMsg struct {
 		id  Identity
 		how string
@@ -75,8 +76,10 @@ func (r *Root) takeOffer(m offerMsg) tea.Cmd {
 		return nil
 	}
 	if m.NeedsKey && m.secret == "" {
-		r.open(newAsk("Key for "+m.ID, "It is kept in a private file of yours, never in a session. $NAME and !command can be set with `agent config` instead.", true,
-			func(s string) tea.Msg { return offerMsg{m.Offer, s} }))
+		box := newAsk("Key for "+m.ID, "It is kept in a private file of yours, never in a session. $NAME and !command can be set with `agent config` instead.", true,
+			func(s string) tea.Msg { return offerMsg{m.Offer, s} })
+		box.back = backMsg{}
+		r.open(box)
 		return nil
 	}
 	return func() tea.Msg {

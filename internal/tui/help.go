@@ -107,7 +107,7 @@ func (h *Help) rows(f Frame) []string {
 	}
 	head("In a message")
 	add("@path", "names a file")
-	add("!command", "runs a command of your own, and records it")
+	add("!command", "runs a command of your own (Esc ends it); the model sees what it wrote with your next message")
 	add("/path/to", "a path is text; a space before / makes anything text")
 	return rows
 }

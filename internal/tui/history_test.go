@@ -125,8 +125,9 @@ func TestHistoryComesLate(t *testing.T) { // TUI-4
 	d.press("quick<enter>")
 	d.Sent()
 	d.press("given up<ctrl+c>")
-	if line := d.Cleared(); line != `{"text":"given up"}` || d.Cleared() != "" {
-		t.Errorf("cleared %q", line)
+	line, text := d.Cleared()
+	if again, _ := d.Cleared(); line != `{"text":"given up"}` || text != "given up" || again != "" {
+		t.Errorf("cleared %q, %q, and again %q", line, text, again)
 	}
 	d.press("<up>x")
 	d.Load(ParseHistory([]string{"old", "older still"}))

@@ -126,7 +126,7 @@ func bindings() []binding {
 		b(chat, ActInterrupt, InChat, "interrupt the turn", "esc"),
 		later(b(chat, ActMessageActions, InChat|WhenAgain, "act on a message: copy, revert, fork", "esc")),
 		b(chat, ActClear, typing, "clear what is written; it stays in the history", "ctrl+c"),
-		b(chat, ActQuit, typing|WhenAgain, "quit", "ctrl+c"),
+		b(chat, ActQuit, typing|WhenAgain, "quit; once more where that asks first", "ctrl+c"),
 		b(chat, ActQuitEmpty, InChat|WhenEmpty, "quit, where nothing is written", "ctrl+d"),
 		b(chat, ActEditQueued, InChat, "take the newest queued message back to edit it", "alt+up"),
 		b(chat, ActMode, InChat, "next permission mode", "shift+tab"),

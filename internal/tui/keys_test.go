@@ -270,7 +270,7 @@ func TestKeysPage(t *testing.T) { // TUI-12
 		}
 		fmt.Fprintf(&b, "| %s | %s | `%s` |\n", strings.Join(k.Keys(r.Action), ", "), says, r.Action)
 	}
-	b.WriteString("\n## Commands\n\nA line that begins with `/` is a command; one that is none is refused and never sent. A path is text, and so is anything\nbehind a space. A line that begins with `!` is a shell command of your own. Your own commands are Markdown files in\n`.agents/commands/` (*later*).\n\n| command | what | also |\n|---|---|---|\n")
+	b.WriteString("\n## Commands\n\nA line that begins with `/` is a command; one that is none is refused and never sent. A path is text, and so is anything\nbehind a space. A line that begins with `!` is a shell command of your own: Esc ends it, and the model sees what it\nwrote with your next message. Your own commands are Markdown files in `.agents/commands/` (*later*).\n\n| command | what | also |\n|---|---|---|\n")
 	for _, c := range commands() {
 		says := c.Says
 		if c.Later {

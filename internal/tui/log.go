@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -80,7 +81,7 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 	}
 	if m.err != nil {
 		if !errors.Is(m.err, context.Canceled) {
-			r.fault = m.err.Error()
+			r.fault = r.faultWords(m.err)
 		}
 		return nil
 	}
@@ -88,10 +89,18 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 	r.chat.tr.add(m.Entries)
 	r.chat.tr.pulses(m.Pulses)
 	r.pulses, r.version, r.state, r.frame.State = m.Pulses, m.Version, m.State, m.State
-	r.busy, r.ours = m.Busy, m.Ours
-	r.fault = ""
-	if m.Fault != nil {
-		r.fault = m.Fault.Error()
+	r.trouble(m.Update)
+	r.chat.tr.works(m.Ours || m.Busy)
+	switch {
+	case m.Busy:
+		r.chat.tr.asks(waitsThere)
+	case r.paused():
+		r.chat.tr.asks(waitsNobody)
+	default:
+		r.chat.tr.asks(waitsHere)
+	}
+	if !r.runs() {
+		r.overlays = slices.DeleteFunc(slices.Clone(r.overlays), func(o overlay) bool { c, ok := o.(*Confirm); return ok && c.OfTurn })
 	}
 	var cmds []tea.Cmd
 	if fresh {

@@ -16,8 +16,11 @@ type Choice struct {
 }
 
 // Confirm asks a question. Its first choice is the one that Enter takes before another was gone to, so it has to be the
-// harmless one. Esc closes it without an answer.
+// harmless one. Esc closes it with what Closed says, nil for no answer.
 type Confirm struct {
+	Closed   tea.Msg
+	Quit     tea.Msg // what the key says that quits when pressed twice (Ctrl+C); nil: it closes
+	OfTurn   bool    // it is about the turn that runs, and goes with it
 	Title    string
 	Question string // may be long: it scrolls
 	Choices  []Choice
@@ -41,10 +44,13 @@ func (c *Confirm) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 			return nil, answer(c.Choices[i].Msg)
 		}
 	case tea.KeyPressMsg:
+		if act, _ := f.Keys.Action(msg, InChat|WhenAgain); act == ActQuit && c.Quit != nil {
+			return nil, answer(c.Quit)
+		}
 		act, _ := f.Keys.Action(msg, InList)
 		switch act {
 		case ActClose:
-			return nil, nil
+			return nil, answer(c.Closed)
 		case ActChoose:
 			return nil, answer(c.Choices[c.at].Msg)
 		case ActListUp, ActLeft:

@@ -70,6 +70,7 @@ type ask struct {
 	title, says string
 	secret      bool
 	field       field
+	back        tea.Msg // what closing says
 	then        func(string) tea.Msg
 }
 
@@ -85,7 +86,7 @@ func (a *ask) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 		act, _ := f.Keys.Action(msg, InList)
 		switch act {
 		case ActClose:
-			return nil, nil
+			return nil, answer(a.back)
 		case ActChoose:
 			if s := strings.TrimSpace(a.field.String()); s != "" {
 				return nil, answer(a.then(s))

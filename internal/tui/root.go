@@ -78,11 +78,10 @@ func New(ctx context.Context, a Agent, o Options) *Root {
 	r.frame.Theme = theme
 	cmds, _ := NewCommands()
 	r.chat = newChat(r.look(), NewComposer(History{}, cmds))
-	r.chat.comp.Placeholder = "Say what you want done"
 	r.chat.comp.Files = r.files
 	switch {
 	case o.Draft:
-		r.chat.comp.SetText(o.Prompt)
+		r.chat.comp.Give(o.Prompt)
 		r.given = r.chat.comp.Draft().Whole()
 	case r.id.Draft != "":
 		r.chat.comp.SetText(r.id.Draft)
@@ -316,10 +315,15 @@ func (r *Root) toOverlay(msg tea.Msg) tea.Cmd {
 			return paint.Redraw()
 		}
 	}
+	if r.tooSmall() {
+		return nil // what isn't shown takes no answer
+	}
 	top, cmd := r.overlays[n-1].Update(msg, r.frame)
 	r.overlays = r.overlays[: n-1 : n-1]
 	if top != nil {
 		r.overlays = append(r.overlays, top)
+	} else { // the next key may have been meant for it
+		r.chat.hold(r.now, typingPause)
 	}
 	return cmd
 }

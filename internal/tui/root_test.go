@@ -28,7 +28,7 @@ func TestEnterQueuesAndAltEnterSteers(t *testing.T) { // TUI-5
 		s.queues("queue", "and then this")
 		s.queues("steer", "no, that")
 		s.now()
-		s.sees("queued: and then this", "for this turn: no, that", "2 queued", "Alt+Up edits the last one")
+		s.sees("queued: and then this", "for this turn: no, that", "1 queued, 1 steering", "Alt+Up edits the last one")
 		s.press("<alt+up>")
 		s.wantCommands(fmt.Sprintf("drive.RemoveQueued{Entry:%d}", s.a.last()))
 		s.wantDraft("no, that")
@@ -237,8 +237,8 @@ func TestShiftTabCyclesAndFullAsksOnce(t *testing.T) { // PERM-1
 		s.press("<shift+tab>")
 		s.wantCommands("")
 		s.sees("commands and edits run without asking")
-		s.press("<enter>") // the harmless one
-		s.wantCommands("")
+		s.press("<enter>") // the harmless one: on to the next
+		s.wantCommands("drive.SetMode{Mode:ask}")
 		s.press("<shift+tab><down><enter>")
 		s.wantCommands("drive.SetMode{Mode:full}")
 		mode("full")
@@ -534,6 +534,7 @@ func TestCursorIsWhereLettersGo(t *testing.T) { // case TUI-04
 		s.press("a<ctrl+j>b<ctrl+j>@gr")
 		at("completion in a long draft", "@gr")
 		s.press("<esc><ctrl+c>")
+		s.later(twiceWithin)
 		s.works("run it")
 		s.question("bash", `{"command":"x"}`, "x")
 		s.asked()

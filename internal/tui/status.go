@@ -22,8 +22,9 @@ func statusLine(w int, l look, id Identity, s session.State) string {
 	if model == (session.Model{}) {
 		name = "no model"
 	}
+	script := ""
 	if id.Script {
-		name += " (a script)"
+		script = " (a script)"
 	}
 	mode := s.Session.Mode
 	if mode == "" {
@@ -33,15 +34,16 @@ func statusLine(w int, l look, id Identity, s session.State) string {
 	if mode == "full" {
 		inkMode = inkWarn
 	}
-	left := []string{l.ink(inkAccent, oneLine(name)), l.ink(inkMode, mode)}
+	name = oneLine(name)
+	left := []string{l.ink(inkAccent, name+script), l.ink(inkMode, mode)}
 	if id.GitBranch != "" {
 		left = append(left, l.ink(inkDim, "⎇ "+oneLine(id.GitBranch)))
 	}
 	left = append(left, l.ink(inkDim, shortPath(id.Workspace, id.Home)))
 
 	right := []string{contextBar(l, s)}
-	if n := len(s.Branch.Queue); n > 0 {
-		right = append([]string{l.ink(inkWarn, fmt.Sprintf("%d queued", n))}, right...)
+	if q := queueWords(s.Branch.Queue); q != "" {
+		right = append([]string{l.ink(inkWarn, q)}, right...)
 	}
 	if c := spent(s); c != "" {
 		right = append(right, l.ink(inkDim, c))
@@ -56,12 +58,45 @@ func statusLine(w int, l look, id Identity, s session.State) string {
 			left = left[:len(left)-1]
 		case len(right) > 1:
 			right = right[:len(right)-1]
-		case len(left) > 1:
-			left = left[:1]
 		default:
-			return plain.Truncate(a+" "+b, w)
+			// The model's name gives way, as far as it can be read; then what is used.
+			room := w - plain.Width(script) - plain.Width(" · "+mode)
+			if keep := room - 1 - plain.Width(b); keep >= leastName {
+				room = keep
+			} else {
+				b = ""
+			}
+			a = l.ink(inkAccent, plain.Truncate(name, max(room, leastName))+script) + l.ink(inkDim, " · ") + l.ink(inkMode, mode)
+			if gap = w - plain.Width(a) - plain.Width(b); gap < 0 {
+				return plain.Truncate(a, w)
+			}
+			return a + strings.Repeat(" ", gap) + b
 		}
 	}
+}
+
+// leastName is how many columns of a model's name are shown before other things
+// are left out for it.
+const leastName = 10
+
+// queueWords count what waits: for the next turns, and for this one.
+func queueWords(queue []session.Queued) string {
+	queued, steering := 0, 0
+	for _, q := range queue {
+		if q.Kind == "steer" && !q.Held {
+			steering++
+		} else {
+			queued++
+		}
+	}
+	var out []string
+	if queued > 0 {
+		out = append(out, fmt.Sprintf("%d queued", queued))
+	}
+	if steering > 0 {
+		out = append(out, fmt.Sprintf("%d steering", steering))
+	}
+	return strings.Join(out, ", ")
 }
 
 func shortPath(path, home string) string {

@@ -30,7 +30,7 @@ type toasts []toast
 // are too many, the oldest goes, errors last: what comes while errors fill the
 // place is in /toasts only.
 func (t toasts) post(level, text string, now time.Time) toasts {
-	text = plain.Clean(strings.Join(strings.Fields(text), " "))
+	text = toastText(text)
 	stays := toastStays
 	if level == "error" || level == "warning" {
 		stays = errorStays
@@ -51,6 +51,9 @@ func (t toasts) post(level, text string, now time.Time) toasts {
 	return out
 }
 
+// toastText is a text as a toast has it.
+func toastText(s string) string { return plain.Clean(strings.Join(strings.Fields(s), " ")) }
+
 // at is what is still shown at a time.
 func (t toasts) at(now time.Time) toasts {
 	var out toasts
@@ -60,6 +63,11 @@ func (t toasts) at(now time.Time) toasts {
 		}
 	}
 	return out
+}
+
+// without is what is left without those that say what is over.
+func (t toasts) without(over func(text string) bool) toasts {
+	return slices.DeleteFunc(slices.Clone(t), func(x toast) bool { return over(x.text) })
 }
 
 // dismiss takes the newest off.

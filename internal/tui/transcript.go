@@ -53,6 +53,9 @@ type transcript struct {
 	todoAt session.Seq
 	tools  []*row // calls that print
 
+	left   left
+	awaits string // what a call says that waits for a person
+
 	settled session.Seq // requests up to this one have their reply
 	closed  session.Seq // turns up to this one are over
 
@@ -77,7 +80,7 @@ type question struct {
 
 func newTranscript(l look) *transcript {
 	return &transcript{
-		look: l, kept: keepRows, gen: 1, sweepAt: keepLines,
+		look: l, left: newLeft(), awaits: waitsHere, kept: keepRows, gen: 1, sweepAt: keepLines,
 		calls: map[session.ItemID]*row{}, queue: map[session.Seq]source{}, said: map[session.Seq]*row{}, asked: map[session.Seq]*question{},
 	}
 }
@@ -110,6 +113,7 @@ func (t *transcript) add(entries []session.Entry) {
 		t.passed(e)
 	}
 	t.link(from, len(t.rows))
+	t.retold()
 	if t.since += len(t.rows) - from; t.since > t.kept/8 {
 		t.since = 0
 		t.trim()
@@ -144,6 +148,7 @@ func (t *transcript) prepend(entries []session.Entry) {
 		r.n = t.base + i
 	}
 	t.link(0, len(older)+linkReach)
+	t.retold()
 }
 
 // passed takes back what an entry makes untrue of what passes.
@@ -261,6 +266,7 @@ func (t *transcript) trim() {
 // drop forgets a row that is before first.
 func (t *transcript) drop(r *row) {
 	t.cost -= len(r.drawn)
+	t.left.drop(r)
 	switch r.kind {
 	case rowUser:
 		if t.said[r.entry] == r {

@@ -60,7 +60,7 @@ func (r *row) lines(w int, t *transcript) []string {
 	case rowReasoning:
 		return r.drawReasoning(w, l, open)
 	case rowCall:
-		return r.drawCall(w, l, open, t.now)
+		return r.drawCall(w, l, open, t)
 	case rowShell:
 		return r.drawShell(w, l, open)
 	case rowLive:
@@ -237,10 +237,11 @@ func (r *row) drawLive(w int, l look, open bool, now time.Time) []string {
 	case "retry":
 		return wrapInk(words.Waiting(p.Why, max(p.Until.Sub(now), 0)), "", w, l, inkWarn)
 	case "shell":
-		head := "! " + words.OneLine(p.Name)
+		tail := " · Esc ends it"
 		if d := now.Sub(p.Began); d >= time.Second {
-			head += " · " + seconds(d)
+			tail = " · " + seconds(d) + tail
 		}
+		head := plain.Truncate("! "+plain.Clean(words.OneLine(p.Name)), max(w-plain.Width(tail), narrow/2)) + tail
 		return append(one(inkAccent, head), foldTail(tailText(p.Text, 8000), w, l, open, foldShell, 0)...)
 	case "waiting":
 		if d := now.Sub(p.Began); d >= time.Second {
@@ -312,6 +313,29 @@ func foldTail(text string, w int, l look, open bool, most int, left int64) []str
 		at = strings.LastIndexByte(text[:at], '\n')
 	}
 	return append([]string{hiddenLines(n-most+1, "earlier line", w, l, left)}, outputLines(text[at+1:], w, l, false)...)
+}
+
+// foldFailed is what a command that failed wrote last, without the lines that
+// only say that it did: its exit stands in the head, and "FAIL" is no cause.
+func foldFailed(text string, w int, l look, left int64) []string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) <= foldOutput {
+		return outputLines(strings.Join(lines, "\n"), w, l, false)
+	}
+	var last []string
+	skipped := false
+	for i := len(lines) - 1; i >= 0 && len(last) < foldOutput-1; i-- {
+		s := strings.TrimSpace(lines[i])
+		if s == "" || s == "FAIL" || strings.HasPrefix(s, "FAIL\t") || i == len(lines)-1 && strings.HasPrefix(s, "[exit code ") {
+			skipped = true
+			continue
+		}
+		last = append([]string{lines[i]}, last...)
+	}
+	if len(last) == 0 || !skipped {
+		return foldTail(text, w, l, false, foldOutput, left)
+	}
+	return append([]string{hiddenLines(len(lines)-len(last), "more line", w, l, left)}, outputLines(strings.Join(last, "\n"), w, l, false)...)
 }
 
 func firstLines(s string, n int) string {

@@ -1,9 +1,7 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"varve/internal/harness/drive"
@@ -20,6 +18,7 @@ func (t *transcript) entry(e session.Entry, rows *[]*row) {
 		r.at, r.n = e.Seq, t.base+len(*rows)
 		*rows = append(*rows, r)
 	}
+	t.leaves(e)
 	switch ev := e.Event.(type) {
 	case session.InputQueued:
 		t.waits(e.Seq, readPart(e, ev.Text.B))
@@ -30,7 +29,13 @@ func (t *transcript) entry(e session.Entry, rows *[]*row) {
 	case session.UserSaid:
 		put(t.userSaid(e, ev))
 	case session.ShellRan:
-		put(&row{kind: rowShell, item: e.Seq.Item(), src: readPart(e, ev.Text.B)})
+		r := &row{kind: rowShell, item: e.Seq.Item(), src: readPart(e, ev.Text.B)}
+		put(r)
+		t.shellEnded(e.Seq, r.src)
+	case session.ToastPosted:
+		if ev.Code == "shell.started" {
+			put(t.shellBegan(e, ev))
+		}
 	case session.ReplyCompleted:
 		t.reply(e, ev, put)
 	case session.ReplyRejected:
@@ -115,6 +120,12 @@ func (t *transcript) toolEntry(e session.Entry, put func(*row)) {
 		t.about(e, ev.Call, factFiles, func(r *row) { r.files, r.sides = files, sidesOf(e, files) })
 	case session.JobStarted:
 		t.about(e, ev.Call, factJob, func(r *row) { r.job = plain.Clean(ev.Job) })
+	case session.JobEnded:
+		r := noted(e)
+		put(r)
+		if ev.Why == "lost" {
+			t.jobLost(r, ev.Job)
+		}
 	default:
 		if r := noted(e); r != nil {
 			put(r)
@@ -362,16 +373,4 @@ func (r *row) text(e session.Entry, at *session.Text) {
 	if at != nil {
 		r.src = readPart(e, at.B)
 	}
-}
-
-func jobEnd(ev session.JobEnded) string {
-	why := map[string]string{"exited": "", "killed": "killed", "closed": "the program ended", "lost": "lost, since the program ended; its processes may still run", "timeout": "timed out"}
-	s, known := why[ev.Why]
-	if !known {
-		s = ev.Why
-	}
-	if ev.Exit != nil {
-		s = strings.TrimPrefix(s+fmt.Sprintf(", exit %d", *ev.Exit), ", ")
-	}
-	return cmp.Or(s, "done")
 }

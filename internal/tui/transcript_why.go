@@ -42,3 +42,23 @@ func reasonOf(e session.Entry, ev session.CallJudged) string {
 	}
 	return ""
 }
+
+// What a call says that waits for a person, by who can answer it.
+const (
+	waitsHere   = "waits for your answer"
+	waitsThere  = "waits in its window"
+	waitsNobody = "was not answered"
+)
+
+// asks takes what calls say that wait for a person.
+func (t *transcript) asks(words string) {
+	if t.awaits == words {
+		return
+	}
+	t.awaits = words
+	for _, r := range t.calls {
+		if r.asking {
+			r.forget()
+		}
+	}
+}

@@ -15,6 +15,9 @@ const (
 	leastH = 6
 )
 
+// leastMargin is how many columns of what lies below are shown beside a box.
+const leastMargin = 12
+
 // tooSmall reports whether nothing of the conversation can be shown.
 func (r *Root) tooSmall() bool { return r.frame.W < leastW || r.frame.H < leastH }
 
@@ -39,6 +42,12 @@ func (r *Root) View() tea.View {
 		for i, o := range r.overlays {
 			box := o.View(r.frame)
 			bx, by := overlayAt(r.frame, box)
+			if bx < leastMargin { // a letter or two beside a box are no text
+				side := strings.Repeat(" ", bx)
+				box, bx = side+strings.ReplaceAll(box, "\n", "\n"+side), 0
+				right := strings.Repeat(" ", max(w-plain.Width(firstRow(box)), 0))
+				box = strings.ReplaceAll(box, "\n", right+"\n") + right
+			}
 			layers = append(layers, lipgloss.NewLayer(box).X(bx).Y(by).Z(i+1))
 			if c, ok := o.(cursored); ok {
 				x, y = c.Cursor(r.frame)
@@ -66,4 +75,9 @@ func (r *Root) title() string {
 		return "● Varve " + name
 	}
 	return "Varve " + name
+}
+
+func firstRow(s string) string {
+	first, _, _ := strings.Cut(s, "\n")
+	return first
 }

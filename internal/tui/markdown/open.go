@@ -104,6 +104,8 @@ func (d *Doc) advanceUnit() bool {
 			return false
 		}
 	}
+	upTo := limit
+	limit = o.wordEnd(d, limit)
 	base, src := o.start, d.src[o.start:limit]
 	us := units(src)
 	d.parsed += len(src)
@@ -130,7 +132,20 @@ func (d *Doc) advanceUnit() bool {
 	if o.end > d.tail {
 		o.last = d.lines[o.end-1]
 	}
+	if limit < upTo {
+		d.suffix(upTo)
+	}
 	return false
+}
+
+// wordEnd is how far a long unit is parsed: to the end of a word, so that what is shown behind it begins with a whole one.
+func (o *open) wordEnd(d *Doc, limit int) int {
+	if from := max(o.drawn, o.start) + 1; !d.done && limit-o.start > longUnit && from < limit {
+		if i := bytes.LastIndexAny(d.src[from:limit], " \n"); i >= 0 && d.src[from+i] == ' ' {
+			return from + i
+		}
+	}
+	return limit
 }
 
 // finished counts the units that can't change: those before the last one that a whole line has begun.
@@ -247,8 +262,15 @@ func (d *Doc) suffix(limit int) {
 		if used+2 > d.width {
 			used = d.width - 2
 		}
-		for i, s := range plain.Breaks(nil, piece, d.width-used, room) {
-			if i == 0 && plain.Width(o.last.Text)+plain.Width(piece[s.From:s.To]) <= d.width {
+		first, fits := d.width-used, true
+		if word, ok := strings.CutPrefix(piece, " "); ok {
+			head, _, _ := strings.Cut(strings.TrimLeft(word, " "), " ")
+			if fits = plain.Width(head)+1 <= first; !fits {
+				piece, first = strings.TrimLeft(word, " "), room
+			}
+		}
+		for i, s := range plain.Breaks(nil, piece, first, room) {
+			if i == 0 && fits && plain.Width(o.last.Text)+plain.Width(piece[s.From:s.To]) <= d.width {
 				d.lines[o.end-1].Text += piece[s.From:s.To]
 			} else {
 				d.lines = append(d.lines, Line{pad + piece[s.From:s.To], o.last.Block, indent, true})

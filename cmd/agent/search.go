@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"varve/internal/content"
+	"varve/internal/index"
+	"varve/internal/session"
+	"varve/internal/tui/plain"
+	"varve/internal/words"
+)
+
+const whichText = "what is to be found? It is one argument, in quotes where it has blanks"
+
+// wholeWait is how long a list waits for large sessions that the index doesn't
+// know yet: they are shown as their two ends say, and read whole another time.
+const wholeWait = 500 * time.Millisecond
+
+// sessions are the sessions under the data directory, newest first, from the
+// index where it knows them.
+func (m *machine) sessions(ctx context.Context) ([]index.Info, error) {
+	x := index.Open(m.folders.Data, m.folders.State)
+	if err := x.Refresh(ctx); err != nil {
+		return nil, exit(exitSession, "%w", err)
+	}
+	if x.Waiting() > 0 {
+		wait, stop := context.WithTimeout(ctx, wholeWait)
+		defer stop()
+		_ = x.Finish(wait, nil) // what is not read in time is read another time
+	}
+	_ = x.Save() // it is derived: without it the next list takes longer, and is the same
+	return x.Rows(), nil
+}
+
+// here says whether a session belongs to this folder.
+func (m *machine) here(s index.Info) bool { return s.Workspace == session.PathKey(m.workspace) }
+
+func (m *machine) query(text string) index.Query {
+	return index.Query{Text: text, Content: content.Open(m.folders.Data).Open}
+}
+
+// shown are the sessions that a list shows: this folder's, and those that are
+// damaged, wherever they are; with a query those that it fits.
+func (m *machine) shown(ctx context.Context, e *env, all []index.Info, elsewhere bool, query string) ([]index.Info, error) {
+	var out []index.Info
+	for _, s := range all {
+		if elsewhere || m.here(s) || s.Damage != "" {
+			out = append(out, s)
+		}
+	}
+	if query == "" {
+		return out, nil
+	}
+	out, found, err := index.Matching(ctx, out, m.query(query))
+	if err != nil {
+		return nil, searchErr(ctx, err)
+	}
+	unsearched(e, found)
+	return out, nil
+}
+
+func searchErr(ctx context.Context, err error) error {
+	if code, ok := signalCode(ctx); ok {
+		return &exitError{code: code}
+	}
+	return exit(exitUsage, "%w", err)
+}
+
+// unsearched says what could not be looked at.
+func unsearched(e *env, f index.Found) {
+	if f.Damaged > 0 {
+		fmt.Fprintf(e.err, "agent: %s can't be read and could not be searched; `agent session verify` says more\n", words.Count(f.Damaged, "damaged line"))
+	}
+	if f.Lost > 0 {
+		fmt.Fprintf(e.err, "agent: %s could not be read and not be searched: a file, or a text in the content store\n", words.Count(f.Lost, "source"))
+	}
+}
+
+func searchCommand(e *env, f *flags) *cobra.Command {
+	var all, asJSON bool
+	c := &cobra.Command{
+		Use: "search TEXT", Short: "Find messages of this folder's sessions that say something", Args: takes(1, whichText),
+		Long: "Find messages of this folder's sessions that say something, in any case, newest first: what you\n" +
+			"said, what the model answered, what tools and your own commands printed. Exit code 1: nothing is found.",
+		Example: "  agent session search 'divide by zero' --all",
+		RunE: func(c *cobra.Command, args []string) error {
+			m, err := newMachine(f)
+			if err != nil {
+				return err
+			}
+			m.warn(e)
+			return m.search(c.Context(), e, args[0], all, asJSON)
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "in the sessions of all folders")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+type hitJSON struct {
+	Session string    `json:"session"`
+	Branch  string    `json:"branch"`
+	Item    string    `json:"item"`
+	Kind    string    `json:"kind"`
+	At      time.Time `json:"at"`
+	Before  string    `json:"before"`
+	Match   string    `json:"match"`
+	After   string    `json:"after"`
+}
+
+func (m *machine) search(ctx context.Context, e *env, text string, all, asJSON bool) error {
+	sessions, err := m.sessions(ctx)
+	if err != nil {
+		return err
+	}
+	var in []index.Info
+	for _, s := range sessions {
+		if all || m.here(s) || s.Workspace == "" { // a damaged one may be of this folder
+			in = append(in, s)
+		}
+	}
+	found, err := index.Search(ctx, in, m.query(text))
+	if err != nil {
+		return searchErr(ctx, err)
+	}
+	if asJSON {
+		hits := []hitJSON{}
+		for _, h := range found.Hits {
+			hits = append(hits, hitJSON{h.Session, h.Branch, h.Item.String(), h.Kind, h.At, h.Before, h.Match, h.After})
+		}
+		printJSON(e.out, map[string]any{
+			"hits": hits, "left_out": found.LeftOut, "sessions": len(found.Sessions), "damaged_lines": found.Damaged, "lost": found.Lost,
+		})
+	} else {
+		tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+		for _, h := range found.Hits {
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", h.Session, h.Item, ago(h.At, time.Now()), plain.Clean(h.Before+h.Match+h.After))
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+		if found.LeftOut > 0 {
+			fmt.Fprintf(e.out, "and %d more, in %s together\n", found.LeftOut, words.Count(len(found.Sessions), "session"))
+		}
+	}
+	unsearched(e, found)
+	if len(found.Hits) == 0 {
+		where := ""
+		if !all && len(in) < len(sessions) {
+			where = " in this folder's sessions; --all looks in all of them"
+		}
+		return exit(exitFailed, "nothing found%s", where)
+	}
+	return nil
+}
