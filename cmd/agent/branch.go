@@ -25,13 +25,19 @@ const (
 
 // branchCommands go to points of a session and back (BRN).
 func branchCommands(e *env, f *flags, asJSON *bool) []*cobra.Command {
-	var branch, files string
+	var branch string
 	var before bool
+	w := way{e: e, f: f, asJSON: asJSON, branch: &branch}
 	of := func(c *cobra.Command) *cobra.Command {
 		c.Flags().StringVar(&branch, "branch", "", "the branch (default: the last used)")
 		return c
 	}
-	fork := of(&cobra.Command{
+	withFiles := func(c *cobra.Command) *cobra.Command {
+		c.Flags().StringVar(&w.files, "files", "conversation", "what goes there: conversation, files or both")
+		c.Flags().BoolVar(&w.preview, "preview", false, "with --files: say what would be done to files, and do nothing")
+		return of(c)
+	}
+	fork := withFiles(&cobra.Command{
 		Use: "fork ID [ITEM]", Short: "Begin a branch from a message, or from the end", Args: takes(1, whichSession, whichItem),
 		Example: "  agent session fork 01a2 14 --before",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -46,89 +52,82 @@ func branchCommands(e *env, f *flags, asJSON *bool) []*cobra.Command {
 					ref.Select = "before"
 				}
 			}
-			return operate(c, f, args[0], branch, func(s *harness.Session, b string) (drive.Operation, error) {
+			return w.operate(c, args[0], func(s *harness.Session, b string) (drive.Operation, error) {
 				ref.Branch = b
 				return drive.Fork{From: ref}, nil
-			}, func(_ *harness.Session, out harness.Outcome) error {
-				if *asJSON {
-					printJSON(e.out, map[string]string{"branch": out.Branch})
-					return nil
+			}, func(_ *harness.Session, out harness.Outcome) told {
+				return told{
+					json: map[string]any{"branch": out.Branch}, out: out.Branch,
+					err: fmt.Sprintf("To go on there: agent run --session %s --branch %s \"…\", or agent resume %s, which opens what was used last.", args[0], out.Branch, args[0]),
 				}
-				fprintln(e.out, out.Branch)
-				fmt.Fprintf(e.err, "To go on there: agent run --session %s --branch %s \"…\", or agent resume %s, which opens what was used last.\n", args[0], out.Branch, args[0])
-				return nil
 			})
 		},
 	})
 	fork.Flags().BoolVar(&before, "before", false, "end just before the message")
-	revert := of(&cobra.Command{
+	revert := withFiles(&cobra.Command{
 		Use: "revert ID ITEM", Short: "Go back to before a message of yours; it can be taken back", Args: takes(2, whichSession, whichItem),
 		RunE: func(c *cobra.Command, args []string) error {
 			q, err := itemNumber(args[1])
 			if err != nil {
 				return err
 			}
-			if files != "conversation" {
-				return exit(exitUsage, "--files %s: files can't be taken back yet; --files conversation goes back in the conversation alone", files)
-			}
 			text := ""
-			return operate(c, f, args[0], branch, func(s *harness.Session, b string) (drive.Operation, error) {
+			return w.operate(c, args[0], func(s *harness.Session, b string) (drive.Operation, error) {
 				if it, ok := s.Item(q.Item()); ok {
 					if words, err := s.Text(it); err == nil {
 						text = string(words)
 					}
 				}
 				return drive.Revert{Branch: b, Message: q, Preview: []byte(words.OneLine(text))}, nil
-			}, func(_ *harness.Session, out harness.Outcome) error {
-				if *asJSON {
-					printJSON(e.out, map[string]string{"label": out.Label})
-					return nil
+			}, func(_ *harness.Session, out harness.Outcome) told {
+				how, back := "; files are as they were", ""
+				if w.files == "both" {
+					how, back = "", " --files both"
 				}
-				fprintln(e.out, out.Label)
-				fmt.Fprintf(e.err, "Back to before %q; files are as they were. `agent session rollback %s %s` takes it back.\n", words.OneLine(text), args[0], out.Label)
-				return nil
+				return told{
+					json: map[string]any{"label": out.Label}, out: out.Label,
+					err: fmt.Sprintf("Back to before %q%s. `agent session rollback %s %s%s` takes it back.", words.OneLine(text), how, args[0], out.Label, back),
+				}
 			})
 		},
 	})
-	revert.Flags().StringVar(&files, "files", "conversation", "conversation, files or both")
-	rollback := of(&cobra.Command{
-		Use: "rollback ID LABEL", Short: "Take a revert back, exactly", Args: takes(2, whichSession, whichLabel),
+	rollback := withFiles(&cobra.Command{
+		Use: "rollback ID LABEL", Short: "Take a revert back, exactly; or a restore of files, by its number", Args: takes(2, whichSession, whichLabel),
 		RunE: func(c *cobra.Command, args []string) error {
-			return operate(c, f, args[0], branch, func(_ *harness.Session, b string) (drive.Operation, error) {
-				return drive.RollBack{Branch: b, Label: args[1]}, nil
-			}, func(s *harness.Session, out harness.Outcome) error {
-				head := s.State(out.Branch).Branch.Head
-				if *asJSON {
-					printJSON(e.out, map[string]any{"branch": out.Branch, "head": head})
-					return nil
+			return w.operate(c, args[0], func(_ *harness.Session, b string) (drive.Operation, error) {
+				if q, err := strconv.ParseUint(args[1], 10, 64); err == nil && q != 0 {
+					if w.files != "files" {
+						return nil, exit(exitUsage, "%s is no revert's label; a restore of files is taken back with --files files", args[1])
+					}
+					return restored{b, session.Seq(q)}, nil
 				}
-				fmt.Fprintf(e.err, "%s is where %s left it. What waited in its queue is held until you send it.\n", out.Branch, args[1])
-				return nil
+				return drive.RollBack{Branch: b, Label: args[1]}, nil
+			}, func(s *harness.Session, out harness.Outcome) told {
+				return told{
+					json: map[string]any{"branch": out.Branch, "head": s.State(out.Branch).Branch.Head},
+					err:  fmt.Sprintf("%s is where %s left it. What waited in its queue is held until you send it.", out.Branch, args[1]),
+				}
 			})
 		},
 	})
 	remove := of(&cobra.Command{
 		Use: "delete ID", Short: "Delete a branch (what was written stays in the file)", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
-			return operate(c, f, args[0], branch, func(_ *harness.Session, b string) (drive.Operation, error) {
+			w.files = "conversation"
+			return w.operate(c, args[0], func(_ *harness.Session, b string) (drive.Operation, error) {
 				return drive.Delete{Branch: b}, nil
-			}, func(s *harness.Session, out harness.Outcome) error {
+			}, func(s *harness.Session, out harness.Outcome) told {
 				var rest []string
 				for _, l := range s.Limbs() {
 					if !l.Deleted {
 						rest = append(rest, l.Name)
 					}
 				}
-				if *asJSON {
-					printJSON(e.out, map[string]any{"branch": out.Branch, "left": rest})
-					return nil
-				}
 				what := "no other branch shares the file"
 				if len(rest) > 0 {
 					what = "the file is shared by " + strings.Join(rest, ", ")
 				}
-				fmt.Fprintf(e.err, "%s is deleted; %s.\n", out.Branch, what)
-				return nil
+				return told{json: map[string]any{"branch": out.Branch, "left": rest}, err: fmt.Sprintf("%s is deleted; %s.", out.Branch, what)}
 			})
 		},
 	})
@@ -149,11 +148,42 @@ func itemNumber(s string) (session.Seq, error) {
 	return session.Seq(q), nil
 }
 
-// operate does one operation on a session's file.
-func operate(c *cobra.Command, f *flags, id, branch string, ask func(*harness.Session, string) (drive.Operation, error),
-	tell func(*harness.Session, harness.Outcome) error,
-) error {
-	m, err := newMachine(f)
+// restored asks that a restore of files is taken back.
+type restored struct {
+	branch  string
+	restore session.Seq
+}
+
+// Of is the branch that it is recorded on.
+func (r restored) Of() string { return r.branch }
+
+// told is what an operation says: a line of its result, and one for people.
+type told struct {
+	json     map[string]any
+	out, err string
+}
+
+// A way is how operations are done: with files or without.
+type way struct {
+	e       *env
+	f       *flags
+	asJSON  *bool
+	branch  *string
+	files   string
+	preview bool
+}
+
+// operate does one operation on a session's file, and what is asked of files:
+// what can't be taken back is said before anything is done.
+func (w *way) operate(c *cobra.Command, id string, ask func(*harness.Session, string) (drive.Operation, error), tell func(*harness.Session, harness.Outcome) told) error {
+	withFiles := w.files != "conversation"
+	switch {
+	case withFiles && w.files != "files" && w.files != "both":
+		return exit(exitUsage, "--files %s: it is conversation, files or both", w.files)
+	case w.preview && !withFiles:
+		return exit(exitUsage, "--preview says what would be done to files: it needs --files files or --files both")
+	}
+	m, err := newMachine(w.f)
 	if err != nil {
 		return err
 	}
@@ -161,28 +191,124 @@ func operate(c *cobra.Command, f *flags, id, branch string, ask func(*harness.Se
 	if err != nil {
 		return err
 	}
+	if withFiles {
+		if err := m.follow(path); err != nil {
+			return err
+		}
+	}
 	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Policy(m.set.Log.Sync), harness.System{})
 	if err != nil {
 		return sessionErr(err)
 	}
 	defer s.Close()
-	if branch == "" {
-		branch = s.LastBranch()
+	out := harness.Outcome{Branch: *w.branch}
+	if out.Branch == "" {
+		out.Branch = s.LastBranch()
 	}
-	op, err := ask(s, branch)
+	op, err := ask(s, out.Branch)
 	if err != nil {
 		return err
 	}
-	out, err := s.Operate(c.Context(), m.folders.State, op)
-	if err != nil {
-		return operationErr(err, branch)
+	place := harness.Place{StateDir: m.folders.State, Workspace: m.workspace, Protected: []string{m.folders.Config, m.folders.Data, m.folders.State}}
+	var to drive.FilesTo
+	if withFiles {
+		if r, ok := op.(restored); ok {
+			to.UndoOf = r.restore
+		} else if to, err = s.FilesAt(op); err != nil {
+			return operationErr(err, out.Branch)
+		}
+		plan, err := s.PlanFiles(c.Context(), place, to)
+		if err != nil {
+			return operationErr(err, out.Branch)
+		}
+		if plan.Commands > 0 {
+			fmt.Fprintf(w.e.err, "%s ran in what is taken back: changes made by commands are not taken back.\n", words.Count(plan.Commands, "command"))
+		}
+		if w.preview {
+			w.say(told{}, &plan, m.workspace)
+			return nil
+		}
 	}
-	return tell(s, out)
+	var said told
+	if w.files != "files" {
+		if out, err = s.Operate(c.Context(), m.folders.State, op); err != nil {
+			return operationErr(err, op.Of())
+		}
+		said = tell(s, out)
+	}
+	if !withFiles {
+		w.say(said, nil, "")
+		return nil
+	}
+	files, err := s.RestoreFiles(c.Context(), place, out.Branch, to)
+	if files.Restore != 0 && w.files == "files" {
+		said.err = fmt.Sprintf("The conversation is as it was. `agent session rollback %s %d --files files` takes this back.", id, files.Restore)
+	}
+	if err != nil && files.Restore == 0 {
+		w.say(said, nil, "")
+		return operationErr(err, out.Branch)
+	}
+	w.say(said, &files, m.workspace)
+	if err != nil {
+		return operationErr(err, out.Branch)
+	}
+	return nil
+}
+
+// say prints what was done, and of files what would be done where it is a
+// preview.
+func (w *way) say(t told, files *harness.Files, workspace string) {
+	var lines []string
+	if files != nil {
+		written, deleted, left := []string{}, []string{}, []map[string]string{}
+		verbs := map[string]string{drive.WriteFile: "wrote ", drive.DeleteFile: "deleted ", drive.LeaveFile: "left "}
+		if w.preview {
+			verbs = map[string]string{drive.WriteFile: "write ", drive.DeleteFile: "delete ", drive.LeaveFile: "leave "}
+		}
+		for _, f := range files.Steps {
+			name := f.Path
+			if rel, ok := strings.CutPrefix(name, workspace+"/"); ok {
+				name = rel
+			}
+			line := verbs[f.Act] + words.OneLine(name)
+			switch f.Act {
+			case drive.WriteFile:
+				written = append(written, name)
+			case drive.DeleteFile:
+				deleted = append(deleted, name)
+			default:
+				left, line = append(left, map[string]string{"path": name, "why": f.Why}), line+": "+words.OneLine(f.Why)
+			}
+			lines = append(lines, line)
+		}
+		if t.json == nil {
+			t.json = map[string]any{}
+		}
+		t.json["files"] = map[string]any{"restore": files.Restore, "written": written, "deleted": deleted, "left": left, "commands": files.Commands}
+		switch n := len(left); {
+		case n > 0:
+			t.err = strings.TrimSpace(fmt.Sprintf("%s left alone; the reason is beside it.\n%s", words.Count(n, "file"), t.err))
+		case len(lines) == 0:
+			t.err = strings.TrimSpace("No file has to be changed.\n" + t.err)
+		}
+	}
+	if *w.asJSON && t.json != nil {
+		printJSON(w.e.out, t.json)
+	}
+	for _, line := range append([]string{t.out}, lines...) {
+		if line != "" && !*w.asJSON {
+			fprintln(w.e.out, line)
+		}
+	}
+	if t.err != "" && (!*w.asJSON || files != nil) {
+		fprintln(w.e.err, t.err)
+	}
 }
 
 func operationErr(err error, branch string) error {
 	switch {
-	case errors.Is(err, session.ErrNoBranch), errors.Is(err, session.ErrNoLabel), errors.Is(err, session.ErrNoMessage), errors.Is(err, drive.ErrNotYours):
+	case errors.Is(err, session.ErrNoBranch), errors.Is(err, session.ErrNoLabel), errors.Is(err, session.ErrNoMessage), errors.Is(err, drive.ErrNotYours),
+		errors.Is(err, harness.ErrNoRestore):
 		return exit(exitUsage, "%s: %w; `agent session tree` and `agent session show` say what there is", branch, err)
 	case errors.Is(err, drive.ErrBusy), errors.Is(err, session.ErrDeleted), errors.Is(err, drive.ErrReadOnly):
 		return exit(exitSession, "%s: %w", branch, err)

@@ -151,7 +151,7 @@ func (d *desk) Follow(ctx context.Context, after session.Seq, version uint64) (d
 	u, err := follow(ctx, l, after, version)
 	d.calm.look(u)
 	if damage := l.Session.Damage(); err == nil && u.Fault == nil && len(damage) > 0 {
-		u.Fault = fmt.Errorf("line %d of this session can't be read: it is shown read-only; `agent session verify %s` says more", damage[0].Line, l.ID())
+		u.Fault = fmt.Errorf("line %d of this session can't be read: it is shown read-only; `agent session repair %s` closes that off, so that it can go on", damage[0].Line, l.ID())
 	}
 	u.Fault = said(u.Fault)
 	return u, err

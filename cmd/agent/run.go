@@ -120,7 +120,7 @@ func runOn(ctx context.Context, e *env, m *machine, r *runFlags, args []string) 
 	}
 	defer l.Close()
 	if d := l.Session.Damage(); len(d) > 0 {
-		return exit(exitSession, "part of session %s can't be read (line %d, byte %d): nothing was written; `agent session verify` says more", l.ID(), d[0].Line, d[0].Bad)
+		return exit(exitSession, "part of session %s can't be read (line %d, byte %d): nothing was written; `agent session repair %s` closes that off, so that it can go on", l.ID(), d[0].Line, d[0].Bad, l.ID())
 	}
 	model := l.State().Branch.Model
 	if chosen, by, err := m.model(); err == nil && (path == "" || by == "flag") {

@@ -74,7 +74,7 @@ func searchErr(ctx context.Context, err error) error {
 // unsearched says what could not be looked at.
 func unsearched(e *env, f index.Found) {
 	if f.Damaged > 0 {
-		fmt.Fprintf(e.err, "agent: %s can't be read and could not be searched; `agent session verify` says more\n", words.Count(f.Damaged, "damaged line"))
+		fmt.Fprintf(e.err, "agent: %s can't be read and could not be searched; `agent session repair` says what is lost\n", words.Count(f.Damaged, "damaged line"))
 	}
 	if f.Lost > 0 {
 		fmt.Fprintf(e.err, "agent: %s could not be read and not be searched: a file, or a text in the content store\n", words.Count(f.Lost, "source"))

@@ -166,7 +166,7 @@ func withSession(f *flags, id string, do func(*machine, *harness.Session) error)
 		return err
 	}
 	if d := s.Damage(); len(d) > 0 {
-		return exit(exitSession, "%s of this session can't be read, the first at line %d; what is shown is the rest. `agent session verify %s` says more",
+		return exit(exitSession, "%s of this session can't be read, the first at line %d; what is shown is the rest. `agent session repair %s` says what is lost and closes that off",
 			words.Count(len(d), "place"), d[0].Line, id)
 	}
 	return nil

@@ -179,7 +179,7 @@ func TestRelWriter(t *testing.T) {
 	}
 }
 
-const relLines = 12
+const relLines = 60
 
 // Two and ten processes record to one session, and all of them begin from the
 // same state: one of them is first, every other one is told of a conflict, reads
@@ -253,8 +253,8 @@ func TestProcessesRecord(t *testing.T) {
 func together(t *testing.T, path string, n int) (wrote map[string]session.Seq, conflicts int) {
 	t.Helper()
 	type process struct {
-		cmd *exec.Cmd
-		out *bufio.Scanner
+		cmd   *exec.Cmd
+		out   *bufio.Scanner
 		begin func() error
 	}
 	all := make([]process, n)
@@ -307,7 +307,6 @@ func together(t *testing.T, path string, n int) (wrote map[string]session.Seq, c
 	}
 	return wrote, conflicts
 }
-
 
 // Sessions that older programs left (internal/session/testdata) are opened by this
 // one as they are, are written to behind their last line, and verify. // LOG-2, LOG-3

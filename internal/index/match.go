@@ -206,6 +206,7 @@ func next(b []byte, from int, c byte) int {
 // those that session.AppendEscaped writes, and no entry is an object (a reference,
 // base64). Other bodies are decoded before they are judged.
 func plainly(body []byte) bool {
+	quotes := bytes.Count(body, []byte{'"'}) // those that have no backslash before them
 	for b := body; ; {
 		i := bytes.IndexByte(b, '\\')
 		if i < 0 {
@@ -214,7 +215,13 @@ func plainly(body []byte) bool {
 		if i+1 >= len(b) || b[i+1] == '/' || b[i+1] == 'u' && !controlEscape(b[i:]) {
 			return false
 		}
+		if b[i+1] == '"' {
+			quotes--
+		}
 		b = b[i+2:]
+	}
+	if quotes == 2 {
+		return true // one string, as most bodies
 	}
 	for b := body; ; {
 		i := bytes.IndexByte(b, '{')

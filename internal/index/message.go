@@ -28,11 +28,11 @@ type Hit struct {
 type role int
 
 const (
-	silent role = iota // it holds nothing of a message
-	speaks             // texts of messages
-	queues             // a text that a message may take
-	hides              // a message that is not to be shown
-	repairs            // bytes that are no event
+	silent  role = iota // it holds nothing of a message
+	speaks              // texts of messages
+	queues              // a text that a message may take
+	hides               // a message that is not to be shown
+	repairs             // bytes that are no event
 )
 
 func roleOf(kind []byte) role {

@@ -78,34 +78,29 @@ func (x *Index) Refresh(ctx context.Context) error {
 	x.mu.Lock()
 	old := x.rows
 	x.mu.Unlock()
-	rows := make(map[string]*row, len(old))
-	var changed []*row // path, size and time of files to be read
+	kept, changed := make([]*row, 0, len(old)), []*row(nil) // the latter have path, size and time
 	for _, w := range workspaces {
 		if !w.IsDir() {
 			continue
 		}
-		prefix := filepath.Join(dir, w.Name()) + string(filepath.Separator)
-		names, err := namesIn(prefix)
+		err := eachFile(filepath.Join(dir, w.Name()), func(path string, size, mtime int64) {
+			if r := old[path]; r != nil && r.size == size && r.mtime == mtime {
+				kept = append(kept, r)
+			} else {
+				changed = append(changed, &row{Info: Info{Path: path}, size: size, mtime: mtime})
+			}
+		})
 		if err != nil {
 			return fmt.Errorf("list sessions: %w", err)
 		}
-		for _, name := range names {
-			if !strings.HasSuffix(name, ".jsonl") {
-				continue
-			}
-			path := prefix + name
-			size, mtime, err := stamp(path)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if r := old[path]; err == nil && r != nil && r.size == size && r.mtime == mtime {
-				rows[path] = r
-				continue
-			}
-			changed = append(changed, &row{Info: Info{Path: path}, size: size, mtime: mtime})
-		}
 	}
-	gone := len(old) != len(rows)
+	if len(changed) == 0 && len(kept) == len(old) {
+		return ctx.Err()
+	}
+	rows := make(map[string]*row, len(kept)+len(changed))
+	for _, r := range kept {
+		rows[r.Path] = r
+	}
 	var mu sync.Mutex
 	each(ctx, changed, func(c *row) {
 		r := update(ctx, old[c.Path], c.Path, c.size, c.mtime)
@@ -118,21 +113,36 @@ func (x *Index) Refresh(ctx context.Context) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.rows = rows
-	x.dirty = x.dirty || gone || len(changed) > 0
+	x.rows, x.dirty = rows, true
 	return nil
 }
 
-func namesIn(dir string) ([]string, error) {
+// eachFile visits the session files of a workspace. One that can't be looked at
+// has no size.
+func eachFile(dir string, visit func(path string, size, mtime int64)) error {
 	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return nil, err
+		return err
 	}
 	defer d.Close()
-	return d.Readdirnames(-1)
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	dir += string(filepath.Separator)
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".jsonl") {
+			continue
+		}
+		size, mtime, err := stampAt(int(d.Fd()), name)
+		if !errors.Is(err, fs.ErrNotExist) { // else it was removed meanwhile
+			visit(dir+name, size, mtime)
+		}
+	}
+	return nil
 }
 
 // each does something for each row, on all processors, until ctx is done.

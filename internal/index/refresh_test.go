@@ -79,7 +79,8 @@ func TestReadingOnIsReadingWhole(t *testing.T) {
 		if err := x.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		marked := x.rows[path].mark.end > 0
+		marked, before := x.rows[path].mark.end > 0, x.Rows()
+		shown := fmt.Sprintf("%+v", before)
 		appendTo(t, path, text[cut:])
 		if err := errors.Join(x.Refresh(t.Context()), x.Save()); err != nil {
 			t.Fatal(err)
@@ -89,6 +90,9 @@ func TestReadingOnIsReadingWhole(t *testing.T) {
 		}
 		if d := cmp.Diff(want, Open(dir, state).Rows(), deep); d != "" {
 			t.Fatalf("cut at %d, saved: %s", cut, d)
+		}
+		if fmt.Sprintf("%+v", before) != shown {
+			t.Fatalf("cut at %d: a list that was given out has changed", cut)
 		}
 		if cut > 400 && !marked {
 			t.Errorf("cut at %d: there is nothing to read on from", cut)
@@ -121,6 +125,22 @@ func TestOnlyTheNewIsRead(t *testing.T) {
 	appendTo(t, path, c.line(t, fact("main", said, "more")))
 	if got := known(t, dir, state)[0]; got.Workspace != "/v" {
 		t.Errorf("the whole file was not read, though its last line is another: %+v", got)
+	}
+}
+
+// A file of the same size and another time is another file.
+func TestChangedInPlace(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	text := linesOf(t, fact("main", created), fact("main", said, "first words"))
+	path := put(t, dir, "x", text)
+	known(t, dir, state)
+	forge(t, path, "first words", "other words")
+	later := time.Now().Add(time.Second)
+	if err := os.Chtimes(path, later, later); err != nil {
+		t.Fatal(err)
+	}
+	if got := known(t, dir, state)[0].Title; got != "other words" {
+		t.Error(got)
 	}
 }
 
@@ -159,7 +179,10 @@ func TestIndexIsDerived(t *testing.T) { // LOG-11
 	}
 	bad := map[string]string{
 		"gone": "", "nonsense": "nonsense", "other version": strings.Replace(string(sound), "sessions 1", "sessions 0", 1),
-		"longer": string(sound) + "x", "of another folder": strings.Replace(string(sound), dir, dir[:len(dir)-1]+"~", 1),
+		"longer": string(sound) + "x",
+	}
+	if got := Open(dir+"2", state).Rows(); len(got) != 0 {
+		t.Errorf("another folder's index is believed: %v", got)
 	}
 	for i := range sound {
 		bad[fmt.Sprintf("cut at %d", i)] = string(sound[:i])

@@ -69,7 +69,7 @@ type piece struct {
 	hits    []Hit            // the last ones, at most Limit
 	items   []session.ItemID // of all of them
 	notes   []note
-	damaged []int64          // offsets
+	damaged []int64 // offsets
 	repairs [][2]int64
 	lost    int
 	err     error

@@ -81,6 +81,10 @@ func TestSearchFindsWhatWasSaid(t *testing.T) {
 	text += c.raw(`"branch":"main","at":"2026-11-30T12:13:00.000Z","type":"user.said","must":true,"data":{"via":"prompt","text":{"b":0},"tokens":{"n":1,"by":"est"}},"body":["sp\u00e9ll\u0065d \/ otherwise"]}`)
 	c.seq++
 	text += c.raw(` "type" : "user.said", "branch":"main","at":"2026-11-30T12:14:00Z","body":[ "l\u006fose" ],"data":{"via":"prompt","text":{"b":0},"tokens":{"n":1,"by":"est"}}}`)
+	for i, q := range []string{`a\/slash`, `tab\u0009between`} {
+		c.seq++
+		text += c.raw(fmt.Sprintf(`"branch":"main","at":"2026-11-30T12:%d:00.000Z","type":"user.said","must":true,"data":{"via":"prompt","text":{"b":0},"tokens":{"n":1,"by":"est"}},"body":["%s"]}`, 15+i, q))
+	}
 	dir := t.TempDir()
 	put(t, dir, "x", text)
 	s := store{"whole": strings.Repeat("output ", 100_000) + "deep\nDown", "picture": "needle", "essay": "an essay on DEEPNESS"}
@@ -96,6 +100,8 @@ func TestSearchFindsWhatWasSaid(t *testing.T) {
 		{"deep\ndown", "6 tool_result […utput output output output output output output |deep Down|]"},
 		{"kept SO", "10 assistant [|kept so| far]"},
 		{"spélled /", "13 user [|spélled /| otherwise]"},
+		{"A/S", "15 user [|a/s|lash]"},
+		{"b\tB", "16 user [ta|b b|etween]"},
 		{"LOOSE", "14 user [|loose|]"},
 		{"needle", ""},
 	} {
@@ -131,7 +137,7 @@ func TestSearchTellsOfLostContent(t *testing.T) { // CAS-3
 // A text is found wherever it lies in a long content.
 func TestSearchAcrossPiecesOfContent(t *testing.T) {
 	s := &search{ctx: t.Context(), needle: newNeedle("needle in it")}
-	for _, at := range []int{0, 1, 131_000, 131_060, 131_072, 131_084, 132_000, 133_300, 262_144, 399_000} {
+	for _, at := range []int{0, 1, 131_000, 131_060, 131_072, 131_084, 132_000, 132_200, 132_300, 132_315, 133_300, 262_144, 399_000} {
 		text := bytes.Repeat([]byte("hay é "), 400_000/7)
 		copy(text[at:], "Needle in it")
 		s.Content = store{"x": string(text)}.open
@@ -228,6 +234,17 @@ func TestSearchInPieces(t *testing.T) {
 		if d := cmp.Diff(want, got); err != nil || d != "" {
 			t.Fatalf("pieces of %d bytes: %v %s", n, err, d)
 		}
+	}
+}
+
+// A piece that lies inside of a long line doesn't hold it.
+func TestSearchPassesLongLines(t *testing.T) {
+	dir := t.TempDir()
+	path := put(t, dir, "x", strings.Repeat("x", 4<<20)+"\n")
+	s := &search{ctx: t.Context(), Query: Query{Limit: 50}, needle: newNeedle("y")}
+	p := &piece{file: &Info{Path: path}, from: 1 << 20, to: 3 << 20}
+	if buf, err := s.piece(p, make([]byte, 4<<10)); err != nil || len(buf) != 4<<10 || len(p.damaged) != 0 {
+		t.Errorf("%d bytes are held: %v", len(buf), err)
 	}
 }
 

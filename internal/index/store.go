@@ -45,12 +45,11 @@ func load(path, dataDir string) map[string]*row {
 	}
 	n := d.count()
 	rows, all := make(map[string]*row, n), make([]row, n)
-	prefix := filepath.Join(dataDir, "sessions") + string(filepath.Separator)
 	for i := range all {
-		d.row(&all[i], prefix)
+		d.row(&all[i])
 		rows[all[i].Path] = &all[i]
 	}
-	if d.bad || d.s != "" {
+	if d.bad || d.at != len(d.s) {
 		return nil
 	}
 	return rows
@@ -72,10 +71,9 @@ func save(path, dataDir string, rows map[string]*row) error {
 	e.b = append(e.b, magic...)
 	e.str(dataDir)
 	e.int(n)
-	prefix := filepath.Join(dataDir, "sessions") + string(filepath.Separator)
 	for _, r := range rows {
 		if r.size != unread {
-			e.row(r, prefix)
+			e.row(r)
 		}
 	}
 	e.b = binary.LittleEndian.AppendUint32(e.b, checksum(e.b))
@@ -119,8 +117,8 @@ func (e *encoder) usage(u Usage) {
 	e.b = binary.LittleEndian.AppendUint64(e.b, math.Float64bits(u.Cost))
 }
 
-func (e *encoder) row(r *row, prefix string) {
-	e.str(strings.TrimPrefix(r.Path, prefix))
+func (e *encoder) row(r *row) {
+	e.str(r.Path)
 	e.num(r.size)
 	e.num(r.mtime)
 	e.flags(r.spoke, r.Named, r.Open, r.Whole, r.mark.end > 0)
@@ -170,20 +168,23 @@ func (e *encoder) row(r *row, prefix string) {
 // gives zeros.
 type decoder struct {
 	s   string
+	at  int
 	bad bool
 }
 
+func (d *decoder) fail() { d.at, d.bad = len(d.s), true }
+
 func (d *decoder) num() int64 {
 	var u uint64
-	for i := 0; i < len(d.s) && i < binary.MaxVarintLen64; i++ {
-		c := d.s[i]
-		u |= uint64(c&0x7f) << (7 * i)
+	for shift := 0; d.at < len(d.s) && shift < 64; shift += 7 {
+		c := d.s[d.at]
+		d.at++
+		u |= uint64(c&0x7f) << shift
 		if c < 0x80 {
-			d.s = d.s[i+1:]
 			return int64(u>>1) ^ -int64(u&1)
 		}
 	}
-	d.s, d.bad = "", true
+	d.fail()
 	return 0
 }
 
@@ -192,21 +193,20 @@ func (d *decoder) int() int { return int(d.num()) }
 // count is a number of things, each of which takes a byte or more.
 func (d *decoder) count() int {
 	n := d.num()
-	if n < 0 || n > int64(len(d.s)) {
-		d.s, d.bad = "", true
+	if n < 0 || n > int64(len(d.s)-d.at) {
+		d.fail()
 		return 0
 	}
 	return int(n)
 }
 
 func (d *decoder) take(n int) string {
-	if n > len(d.s) {
-		d.s, d.bad = "", true
+	if n > len(d.s)-d.at {
+		d.fail()
 		return ""
 	}
-	s := d.s[:n]
-	d.s = d.s[n:]
-	return s
+	d.at += n
+	return d.s[d.at-n : d.at]
 }
 
 func (d *decoder) str() string { return d.take(d.count()) }
@@ -234,8 +234,8 @@ func (d *decoder) usage(u *Usage) {
 	}
 }
 
-func (d *decoder) row(r *row, prefix string) {
-	r.Path = prefix + d.str()
+func (d *decoder) row(r *row) {
+	r.Path = d.str()
 	r.ID = sessionID(r.Path)
 	r.size, r.mtime = d.num(), d.num()
 	var marked bool
@@ -264,8 +264,12 @@ func (d *decoder) row(r *row, prefix string) {
 		for range d.count() {
 			b.Reverts = append(b.Reverts, Revert{d.str(), session.Seq(d.num()), d.str()})
 		}
-		for range d.count() {
-			b.choose(session.Seq(d.num()), d.str())
+		if n := d.count(); n > 0 {
+			b.models = make([]chosen, n)
+			for j := range b.models {
+				b.models[j] = chosen{session.Seq(d.num()), d.str()}
+				b.Model = b.models[j].model
+			}
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"varve/internal/jsonl"
 	"varve/internal/session"
 )
@@ -177,15 +179,20 @@ func readOn(ctx context.Context, old *row, size, mtime int64) (r *row, ok bool) 
 }
 
 // stamp is what tells that a file changed.
-func stamp(path string) (size, mtime int64, err error) {
-	st, err := os.Lstat(path)
-	if err == nil && st.Mode()&os.ModeSymlink != 0 {
-		st, err = os.Stat(path)
+func stamp(path string) (size, mtime int64, err error) { return stampAt(unix.AT_FDCWD, path) }
+
+// stampAt is stamp of a name in an open directory, which is what a listing of
+// thousands is made of.
+func stampAt(dir int, name string) (size, mtime int64, err error) {
+	var st unix.Stat_t
+	err = unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		err = unix.Fstatat(dir, name, &st, 0)
 	}
 	if err != nil {
 		return 0, 0, err
 	}
-	return st.Size(), st.ModTime().UnixNano(), nil
+	return st.Size, st.Mtim.Nano(), nil
 }
 
 const (

@@ -102,5 +102,5 @@ func (f *File) refuse(open []Damage) error {
 	if len(open) > 1 {
 		more = fmt.Sprintf(" and %d more", len(open)-1)
 	}
-	return fmt.Errorf("append to %s: %w: line %d (%s, byte %d)%s; `agent session verify` says more", f.path, ErrDamaged, d.Line, d.Kind, d.Bad, more)
+	return fmt.Errorf("append to %s: %w: line %d (%s, byte %d)%s; `agent session repair` names what is lost, and then it goes on", f.path, ErrDamaged, d.Line, d.Kind, d.Bad, more)
 }

@@ -88,7 +88,7 @@ type (
 
 	// LogRepaired closes off bytes that are no event (LOG-7).
 	LogRepaired struct {
-		Kind   string `json:"kind"` // torn, foreign, gap
+		Kind   string `json:"kind"` // torn, foreign, gap, chain
 		From   int64  `json:"from"`
 		To     int64  `json:"to"`
 		SHA256 string `json:"sha256"`

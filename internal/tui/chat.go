@@ -224,7 +224,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		says := "  Alt+Up edits the last one"
 		if slices.ContainsFunc(r.state.Branch.Queue, func(q session.Queued) bool { return q.Held }) {
 			if working(r.state) {
-				says = "  held: after this turn Enter on an empty line sends it;" + says[1:]
+				says = "  After this turn Enter on an empty line sends it;" + says[1:]
 			} else {
 				says = "  Enter on an empty line sends it;" + says[1:]
 			}

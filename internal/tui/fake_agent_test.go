@@ -18,6 +18,7 @@ import (
 	"varve/internal/harness/drive"
 	"varve/internal/session"
 	"varve/internal/setup"
+	"varve/internal/tui/markdown"
 	"varve/internal/tui/plain"
 )
 
@@ -272,9 +273,22 @@ type stage struct {
 	paint string // the last frame, as it was drawn
 }
 
+// colourOutside colours a line of code, so that the clock of the regular
+// expressions that do so runs for the next second: one that is started in a
+// bubble never ends.
+func colourOutside() {
+	d := markdown.New(markdown.Options{})
+	d.Append("```sh\nls\n```\n")
+	d.Finish()
+	for d.Lines(80); d.Pending(); {
+		d.Lines(80)
+	}
+}
+
 // onStage plays a scene.
 func onStage(t *testing.T, w, h int, o Options, set, play func(*stage)) {
 	t.Helper()
+	colourOutside()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := &stage{t: t, a: newFakeAgent(t), w: w, h: h, came: make(chan tea.Msg, 1000), stop: stop}

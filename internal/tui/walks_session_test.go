@@ -248,7 +248,7 @@ func TestHeldAndSteeringAreSaid(t *testing.T) { // TUI-5
 		q := s.queues("queue", "later")
 		s.a.put(session.InputHeld{Entries: []session.Seq{q}})
 		s.now()
-		s.sees("held: after this turn Enter on an empty line sends it")
+		s.sees("After this turn Enter on an empty line sends it; Alt+Up edits the last one")
 	})
 }
 

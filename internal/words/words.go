@@ -127,7 +127,7 @@ func Toast(t session.ToastPosted) string {
 	case "log_failed":
 		return "The session can't be written: " + t.Args["why"] + ". Nothing is lost; it goes on when that is mended."
 	case "session_damaged":
-		return "Part of this session's file can't be read (" + t.Args["what"] + "). The rest is shown, read-only; `agent session verify` says where."
+		return "Part of this session's file can't be read (" + t.Args["what"] + "). The rest is shown, read-only; `agent session repair` closes that off, so that it can go on."
 	case "shell.started": // its output is on the screen
 		return ""
 	case "saved":

@@ -27,6 +27,7 @@ type current struct {
 	info  fs.FileInfo // nil: there is none
 	sha   string
 	links uint64
+	mode  uint32 // of a file that is made; 0: what the umask leaves
 }
 
 // look reads the file that a writing tool is about, and says whether the session may change it: never what it has not
@@ -118,7 +119,7 @@ func (p *prep) put(c current, after []byte) (mode uint32, err error) {
 	base := filepath.Base(c.at.Real)
 	temp := ".varve-" + rand.Text()[:16] + ".tmp"
 	perm := uint32(0o666) // less the umask, for a new file
-	if c.info != nil {
+	if c.info != nil || c.mode != 0 {
 		perm = 0o600
 	}
 	fd, err := openIn(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm)
@@ -135,10 +136,14 @@ func (p *prep) put(c current, after []byte) (mode uint32, err error) {
 	if _, err = f.Write(after); err != nil {
 		return 0, wrap(err)
 	}
-	if c.info != nil {
-		if err = keepOwner(f, c.info); err != nil {
-			return 0, wrap(err)
-		}
+	switch {
+	case c.info != nil:
+		err = keepOwner(f, c.info)
+	case c.mode != 0:
+		err = f.Chmod(fs.FileMode(c.mode).Perm())
+	}
+	if err != nil {
+		return 0, wrap(err)
 	}
 	if err = f.Sync(); err != nil {
 		return 0, wrap(err)
