@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,41 +105,6 @@ func (d *desk) Close() error {
 		return err
 	}
 	return l.Close()
-}
-
-func (d *desk) Tail(ctx context.Context, n int) ([]session.Entry, error) {
-	d.mu.Lock()
-	path := d.path
-	d.mu.Unlock()
-	if path == "" {
-		return nil, nil
-	}
-	f, err := jsonl.Open(path, jsonl.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	raws, err := f.Tail(n, 4<<20)
-	if err != nil {
-		return nil, err
-	}
-	var out []session.Entry
-	for _, r := range raws {
-		// What can't be read here is damage, and is told when the session is
-		// open.
-		if e, err := session.Decode(bytes.Clone(r.Bytes)); err == nil {
-			out = append(out, e)
-		}
-	}
-	return out, nil
-}
-
-func (d *desk) Before(ctx context.Context, q session.Seq, n int) ([]session.Entry, error) {
-	l, err := d.at(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.Session.Before(q, n)
 }
 
 func (d *desk) Follow(ctx context.Context, after session.Seq, version uint64) (drive.Update, error) {

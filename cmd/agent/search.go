@@ -26,7 +26,7 @@ const wholeWait = 500 * time.Millisecond
 func (m *machine) sessions(ctx context.Context) ([]index.Info, error) {
 	x := index.Open(m.folders.Data, m.folders.State)
 	if err := x.Refresh(ctx); err != nil {
-		return nil, exit(exitSession, "%w", err)
+		return nil, searchErr(ctx, exitSession, err)
 	}
 	if x.Waiting() > 0 {
 		wait, stop := context.WithTimeout(ctx, wholeWait)
@@ -58,17 +58,18 @@ func (m *machine) shown(ctx context.Context, e *env, all []index.Info, elsewhere
 	}
 	out, found, err := index.Matching(ctx, out, m.query(query))
 	if err != nil {
-		return nil, searchErr(ctx, err)
+		return nil, searchErr(ctx, exitUsage, err)
 	}
 	unsearched(e, found)
 	return out, nil
 }
 
-func searchErr(ctx context.Context, err error) error {
+// searchErr is err with an exit code, or the code of the signal that ended it.
+func searchErr(ctx context.Context, code int, err error) error {
 	if code, ok := signalCode(ctx); ok {
 		return &exitError{code: code}
 	}
-	return exit(exitUsage, "%w", err)
+	return exit(code, "%w", err)
 }
 
 // unsearched says what could not be looked at.
@@ -126,7 +127,7 @@ func (m *machine) search(ctx context.Context, e *env, text string, all, asJSON b
 	}
 	found, err := index.Search(ctx, in, m.query(text))
 	if err != nil {
-		return searchErr(ctx, err)
+		return searchErr(ctx, exitUsage, err)
 	}
 	if asJSON {
 		hits := []hitJSON{}

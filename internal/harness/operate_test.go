@@ -185,7 +185,8 @@ func TestTwoBranchesAtOnce(t *testing.T) {
 	}
 	// While its turn runs a branch is left alone, here and elsewhere. // BRW-3
 	for _, op := range []drive.Operation{
-		drive.Revert{Branch: "main", Message: userItems(l.Session, "main")[0]}, drive.Delete{Branch: "main"},
+		drive.Revert{Branch: "main", Message: userItems(l.Session, "main")[0]},
+		drive.Delete{Branch: "main"},
 		drive.Fork{From: session.Reference{Branch: "main", Select: "head"}},
 	} {
 		was := must(os.ReadFile(l.Session.Path()))

@@ -150,11 +150,17 @@ func (z sizes) changed(e session.Entry, ev session.FilesChanged) ([]drive.FileCh
 	out := make([]drive.FileChange, len(list))
 	for i, c := range list {
 		out[i] = drive.FileChange{At: e.Seq, Path: c.Path, Mode: c.Mode, Before: content(c.Before), After: content(c.After)}
-		if c.Before == nil && c.Op == "create" {
-			out[i].Before = drive.Content{}
-		}
-		if c.After == nil && c.Op == "delete" {
-			out[i].After = drive.Content{}
+		for _, side := range []struct {
+			at      *int
+			none    string // the op before or after which there is no file
+			content *drive.Content
+		}{{c.Before, "create", &out[i].Before}, {c.After, "delete", &out[i].After}} {
+			switch {
+			case side.at == nil && c.Op == side.none:
+				*side.content = drive.Content{}
+			case side.at == nil && c.MissingWhy != "":
+				side.content.Why = c.MissingWhy
+			}
 		}
 	}
 	return out, nil

@@ -47,6 +47,16 @@ type Agent interface {
 	// Switch opens another session, or with "" a new one, in place of this
 	// one, and says who it is.
 	Switch(ctx context.Context, id string) (Identity, error)
+	// Turns lists the user's messages of this branch, newest first.
+	Turns(ctx context.Context) ([]Turn, error)
+	// Limbs lists the branches of this session, oldest first.
+	Limbs(ctx context.Context) ([]Limb, error)
+	// Operate does a branch operation, and says who is on the screen then: a fork
+	// is gone to. The text is for the composer: the message that a revert went
+	// back to.
+	Operate(ctx context.Context, op drive.Operation) (Identity, string, error)
+	// Branch goes to another branch of this session.
+	Branch(ctx context.Context, name string) (Identity, error)
 	// Models lists what can be chosen.
 	Models(ctx context.Context) ([]ModelInfo, error)
 	// UseModel makes a model the user's choice for new sessions, and the first

@@ -13,7 +13,6 @@ import (
 
 	"varve/internal/harness/drive"
 	"varve/internal/session"
-	"varve/internal/tui/paint"
 )
 
 // Commands that begin with "/", and the answers of overlays.
@@ -49,6 +48,14 @@ func (r *Root) command(name, args string) tea.Cmd {
 			row.Model.Model = m
 			return modelMsg{row}
 		}
+	case "fork":
+		return r.fork()
+	case "revert":
+		return r.revert()
+	case "rollback":
+		return r.rollback(args)
+	case "tree":
+		return r.tree()
 	case "context":
 		return func() tea.Msg {
 			text, err := r.agent.Context(r.ctx)
@@ -119,8 +126,7 @@ func (r *Root) copy(args string) tea.Cmd {
 		r.say("warning", "There is no answer to copy yet.")
 		return nil
 	}
-	r.say("success", "Copied "+sizeOf(text)+" to the terminal's clipboard.")
-	return paint.SetClipboard(text)
+	return r.copied(text)
 }
 
 func sizeOf(s string) string {
@@ -240,6 +246,16 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		return r.submit(drive.SetMode{Mode: m.mode})
 	case leaveMsg:
 		return r.leave(m.id)
+	case turnMsg:
+		return r.act(m.Turn)
+	case operateMsg:
+		return r.operate(m)
+	case operatedMsg:
+		return r.operated(m)
+	case branchMsg:
+		return r.goTo(m.name)
+	case copyMsg:
+		return r.copied(m.text)
 	case askQuitMsg:
 		if !r.runs() {
 			return tea.Quit // the turn has ended meanwhile

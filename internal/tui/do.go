@@ -95,7 +95,7 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 	case ActInterrupt:
 		return r.interrupt()
 	case ActMessageActions:
-		c.hint = "Acting on a message (copy, revert, fork) is not there yet."
+		return r.actOnMessage()
 	case ActClear:
 		return r.cleared()
 	case ActQuit, ActQuitEmpty:

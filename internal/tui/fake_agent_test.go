@@ -42,6 +42,7 @@ type fakeAgent struct {
 	answers  func(drive.Command) error // nil accepts
 	asked    []drive.Command
 	did      []string // what else was asked for
+	branches fakeBranches
 	sessions []SessionInfo
 	models   []ModelInfo
 	offers   []Offer

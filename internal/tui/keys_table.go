@@ -124,7 +124,7 @@ func bindings() []binding {
 		b(chat, ActNewline, typing, `begin a new line (also \ and then Enter)`, "ctrl+j", "shift+enter", "alt+enter"),
 		b(chat, ActSteer, typing|WhenWorking, "while the agent works: send into the running turn", "alt+enter"),
 		b(chat, ActInterrupt, InChat, "interrupt the turn", "esc"),
-		later(b(chat, ActMessageActions, InChat|WhenAgain, "act on a message: copy, revert, fork", "esc")),
+		b(chat, ActMessageActions, InChat|WhenAgain, "act on a message: copy, revert, fork", "esc"),
 		b(chat, ActClear, typing, "clear what is written; it stays in the history", "ctrl+c"),
 		b(chat, ActQuit, typing|WhenAgain, "quit; once more where that asks first", "ctrl+c"),
 		b(chat, ActQuitEmpty, InChat|WhenEmpty, "quit, where nothing is written", "ctrl+d"),

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"varve/internal/harness"
+	"varve/internal/harness/drive"
+	"varve/internal/jsonl"
+	"varve/internal/session"
+	"varve/internal/tui"
+	"varve/internal/words"
+)
+
+// maxTurns is how many messages are offered to go back to.
+const maxTurns = 500
+
+// Tail reads the end of the file where the session is still being opened. With
+// more than one history in it, it waits for the branch's own.
+func (d *desk) Tail(ctx context.Context, n int) ([]session.Entry, error) {
+	d.mu.Lock()
+	path, l := d.path, d.local
+	d.mu.Unlock()
+	if l == nil && path == "" {
+		return nil, nil
+	}
+	if l == nil {
+		out, err := fileTail(path, n)
+		if err != nil || !slices.ContainsFunc(out, branches) {
+			return out, err
+		}
+	}
+	return d.Before(ctx, 0, n)
+}
+
+// branches reports an entry that shows that a file holds more than one history.
+func branches(e session.Entry) bool {
+	switch e.Event.(type) {
+	case session.BranchCreated, session.BranchReverted, session.BranchRolledBack, session.BranchDeleted:
+		return true
+	}
+	return e.Branch != session.MainBranch
+}
+
+func fileTail(path string, n int) ([]session.Entry, error) {
+	f, err := jsonl.Open(path, jsonl.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raws, err := f.Tail(n, 4<<20)
+	if err != nil {
+		return nil, err
+	}
+	var out []session.Entry
+	for _, r := range raws {
+		// What can't be read here is damage, and is told when the session is
+		// open.
+		if e, err := session.Decode(bytes.Clone(r.Bytes)); err == nil {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// Before reads the branch's own past.
+func (d *desk) Before(ctx context.Context, q session.Seq, n int) ([]session.Entry, error) {
+	l, err := d.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.Session.Past(l.Branch, q, n)
+}
+
+// Turns lists the user's messages of the branch, newest first.
+func (d *desk) Turns(ctx context.Context) ([]tui.Turn, error) {
+	l, err := d.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var items []session.Item
+	for it := range l.State().Branch.View.All {
+		if it.Kind == session.UserItem {
+			items = append(items, it)
+		}
+	}
+	var out []tui.Turn
+	for _, it := range slices.Backward(items) {
+		if len(out) == maxTurns {
+			break
+		}
+		t := tui.Turn{Item: it.ID.Seq}
+		if b, err := l.Session.Text(it); err == nil {
+			t.Text = string(b)
+		} else {
+			t.Text = "(" + err.Error() + ")"
+		}
+		if e, err := l.Session.Entry(it.ID.Seq); err == nil {
+			t.Age = ago(e.At, time.Now())
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// Limbs lists the branches of the session.
+func (d *desk) Limbs(ctx context.Context) ([]tui.Limb, error) {
+	l, err := d.at(ctx)
+	if err != nil {
+		return nil, err
+	}
+	line := func(q session.Seq, b int) string {
+		text, err := l.Session.Load(q, b)
+		if err != nil {
+			return ""
+		}
+		return words.OneLine(string(text))
+	}
+	var out []tui.Limb
+	for _, x := range l.Session.Limbs() {
+		limb := tui.Limb{Name: x.Name, Messages: x.Users, Here: x.Name == l.Branch, Deleted: x.Deleted}
+		if x.Title != 0 {
+			limb.Title = line(x.Title, 0)
+		}
+		if x.Parent != "" {
+			limb.From = "from " + x.Parent
+		}
+		for _, v := range x.Labels {
+			r := tui.Revert{Label: v.Name, Preview: line(v.At, v.Preview.B)}
+			if e, err := l.Session.Entry(v.At); err == nil {
+				r.Age = ago(e.At, time.Now())
+			}
+			limb.Reverts = append(limb.Reverts, r)
+		}
+		out = append(out, limb)
+	}
+	return out, nil
+}
+
+// Operate does a branch operation and opens what it made.
+func (d *desk) Operate(ctx context.Context, op drive.Operation) (tui.Identity, string, error) {
+	l, err := d.at(ctx)
+	if err != nil {
+		return tui.Identity{}, "", err
+	}
+	text := ""
+	if r, ok := op.(drive.Revert); ok {
+		if it, ok := l.Session.Item(r.Message.Item()); ok {
+			if b, err := l.Session.Text(it); err == nil {
+				text = string(b)
+			}
+		}
+	}
+	out, err := l.Operate(ctx, op)
+	if err != nil {
+		return tui.Identity{}, "", err
+	}
+	if out.Branch == l.Branch { // its jobs go on
+		return d.Identity(), text, nil
+	}
+	id, err := d.Branch(ctx, out.Branch)
+	return id, text, err
+}
+
+// Branch opens a branch of this session in place of the one that is open, or the
+// same one anew.
+func (d *desk) Branch(ctx context.Context, name string) (tui.Identity, error) {
+	old, err := d.at(ctx)
+	if err != nil {
+		return tui.Identity{}, err
+	}
+	o := d.opts
+	o.Branch = name
+	l, err := harness.Resume(d.ctx, o, old.Session.Path())
+	if err != nil {
+		return tui.Identity{}, err
+	}
+	if err := old.Close(); err != nil {
+		l.Close()
+		return tui.Identity{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open = make(chan struct{})
+	close(d.open)
+	d.path, d.local, d.err = l.Session.Path(), l, nil
+	d.ident.Notice, d.ident.Draft = "", ""
+	return d.ident, nil
+}

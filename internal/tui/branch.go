@@ -1,0 +1,223 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"varve/internal/harness/drive"
+	"varve/internal/session"
+	"varve/internal/tui/paint"
+)
+
+// Going back, and into branches (BRN). What is asked for here is appended to the
+// session: nothing is lost by it, and each can be taken back.
+
+// A Turn is a message that can be gone back to.
+type Turn struct {
+	Item session.Seq
+	Text string
+	Age  string
+}
+
+// A Limb is a branch in the tree of a session.
+type Limb struct {
+	Name, Title, From string
+	Messages          int
+	Here              bool // it is the one on the screen
+	Deleted           bool
+	Reverts           []Revert
+}
+
+// A Revert is one that can be taken back.
+type Revert struct{ Label, Preview, Age string }
+
+const (
+	turnsPicker   = "turns"
+	revertsPicker = "reverts"
+	treePicker    = "tree"
+)
+
+type (
+	turnMsg    struct{ Turn } // one was chosen, to act on
+	operateMsg struct {
+		op   drive.Operation
+		said string
+	}
+	branchMsg   struct{ name string } // go there
+	copyMsg     struct{ text string }
+	operatedMsg struct {
+		id   Identity
+		text string // for the composer
+		said string
+		err  error
+	}
+)
+
+// idleOnly refuses where a turn runs: a branch operation would end it.
+func (r *Root) idleOnly() bool {
+	if r.runs() {
+		r.say("warning", "A turn is running: stop it first ("+r.frame.Keys.Key(ActInterrupt)+"), or wait.")
+		return false
+	}
+	return true
+}
+
+// turns lists the messages of this branch, newest first.
+func (r *Root) turns(title string, first []PickRow, then func(Turn) tea.Msg) tea.Cmd {
+	if !r.idleOnly() {
+		return nil
+	}
+	r.open(waitingPicker(turnsPicker, title, "type to filter", func(row PickRow) tea.Msg {
+		if t, ok := row.Value.(Turn); ok {
+			return then(t)
+		}
+		return row.Value
+	}))
+	return func() tea.Msg {
+		turns, err := r.agent.Turns(r.ctx)
+		rows := append([]PickRow{}, first...)
+		for _, t := range turns {
+			rows = append(rows, PickRow{Title: t.Text, Note: t.Age, Value: t})
+		}
+		return PickRowsMsg{Name: turnsPicker, Rows: rows, Err: err}
+	}
+}
+
+func (r *Root) actOnMessage() tea.Cmd {
+	return r.turns("Act on a message of yours", nil, func(t Turn) tea.Msg { return turnMsg{t} })
+}
+
+func (r *Root) fork() tea.Cmd {
+	now := PickRow{Title: "from here, as it is now", Value: operateMsg{drive.Fork{From: session.Reference{Branch: r.state.Branch.Name, Select: "head"}}, "A new branch, from here."}}
+	return r.turns("Fork: a new branch that ends before…", []PickRow{now}, func(t Turn) tea.Msg { return r.forkBefore(t) })
+}
+
+func (r *Root) forkBefore(t Turn) tea.Msg {
+	return operateMsg{drive.Fork{From: session.Reference{Branch: r.state.Branch.Name, Seq: t.Item, Select: "before"}}, "A new branch; /tree leads back to the other."}
+}
+
+func (r *Root) revert() tea.Cmd {
+	return r.turns("Revert: go back to before…", nil, func(t Turn) tea.Msg { return r.revertTo(t) })
+}
+
+func (r *Root) revertTo(t Turn) tea.Msg {
+	return operateMsg{
+		drive.Revert{Branch: r.state.Branch.Name, Message: t.Item, Preview: []byte(oneLine(t.Text))},
+		"Back to before that message: it is below, to be changed. Files are as they were. /rollback takes it back.",
+	}
+}
+
+// act offers what can be done with a message.
+func (r *Root) act(t Turn) tea.Cmd {
+	r.open(NewConfirm("Your message", t.Text,
+		Choice{Key: "c", Label: "Copy it", Msg: copyMsg{t.Text}},
+		Choice{Key: "r", Label: "Revert: go back to before it", Msg: r.revertTo(t)},
+		Choice{Key: "f", Label: "Fork: a new branch that ends before it", Msg: r.forkBefore(t)}))
+	return nil
+}
+
+// rollback lists the reverts of this branch; with a label it takes that one back.
+func (r *Root) rollback(label string) tea.Cmd {
+	if !r.idleOnly() {
+		return nil
+	}
+	back := func(label string) tea.Msg {
+		return operateMsg{drive.RollBack{Branch: r.state.Branch.Name, Label: label}, "All is as " + label + " left it. What waited in the queue is held until you send it."}
+	}
+	if label != "" {
+		return func() tea.Msg { return back(label) }
+	}
+	r.open(waitingPicker(revertsPicker, "Rollback: take a revert back", "type to filter", func(row PickRow) tea.Msg { return back(row.Value.(string)) }))
+	return func() tea.Msg {
+		limbs, err := r.agent.Limbs(r.ctx)
+		var rows []PickRow
+		for _, l := range limbs {
+			for i := len(l.Reverts) - 1; l.Here && i >= 0; i-- {
+				v := l.Reverts[i]
+				rows = append(rows, PickRow{Title: v.Label + "  " + v.Preview, Note: v.Age, Value: v.Label})
+			}
+		}
+		return PickRowsMsg{Name: revertsPicker, Rows: rows, Err: err}
+	}
+}
+
+// tree lists the branches of this session.
+func (r *Root) tree() tea.Cmd {
+	r.open(waitingPicker(treePicker, "Branches of this session", "type to filter", func(row PickRow) tea.Msg { return branchMsg{row.Value.(string)} }))
+	return func() tea.Msg {
+		limbs, err := r.agent.Limbs(r.ctx)
+		var rows []PickRow
+		for _, l := range limbs {
+			row := PickRow{Title: l.Name, Note: fmt.Sprintf("%d %s", l.Messages, plural(l.Messages, "message")), Value: l.Name, Also: l.Title}
+			if l.Title != "" {
+				row.Title += "  " + l.Title
+			}
+			if l.From != "" {
+				row.Title += "  (" + l.From + ")"
+			}
+			switch {
+			case l.Here:
+				row.Note += " · here"
+			case l.Deleted:
+				row.Off = "deleted"
+			}
+			rows = append(rows, row)
+			for _, v := range l.Reverts {
+				rows = append(rows, PickRow{Title: "  " + v.Label + "  " + v.Preview, Note: v.Age, Off: "/rollback " + v.Label + " in " + l.Name, Value: l.Name})
+			}
+		}
+		return PickRowsMsg{Name: treePicker, Rows: rows, Err: err}
+	}
+}
+
+func (r *Root) operate(m operateMsg) tea.Cmd {
+	if !r.idleOnly() {
+		return nil
+	}
+	return func() tea.Msg {
+		id, text, err := r.agent.Operate(r.ctx, m.op)
+		return operatedMsg{id, text, m.said, err}
+	}
+}
+
+func (r *Root) goTo(branch string) tea.Cmd {
+	if branch == r.state.Branch.Name {
+		return nil
+	}
+	if !r.idleOnly() {
+		return nil
+	}
+	return func() tea.Msg {
+		id, err := r.agent.Branch(r.ctx, branch)
+		return operatedMsg{id, "", "This is " + branch + ".", err}
+	}
+}
+
+// wentBack reports an event behind which the branch has another history.
+func wentBack(e session.Entry) bool {
+	switch e.Event.(type) {
+	case session.BranchReverted, session.BranchRolledBack:
+		return true
+	}
+	return false
+}
+
+// operated shows the branch as it is now.
+func (r *Root) operated(m operatedMsg) tea.Cmd {
+	if m.err != nil {
+		r.say("error", r.faultWords(m.err))
+		return nil
+	}
+	cmd := r.switched(switchedMsg{id: m.id})
+	if m.text != "" && r.chat.comp.Empty() {
+		r.chat.comp.SetText(m.text)
+	}
+	r.say("success", m.said)
+	return cmd
+}
+
+func (r *Root) copied(text string) tea.Cmd {
+	r.say("success", "Copied "+sizeOf(text)+" to the terminal's clipboard.")
+	return paint.SetClipboard(text)
+}
