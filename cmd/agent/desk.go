@@ -130,12 +130,9 @@ func follow(ctx context.Context, l *harness.Local, after session.Seq, version ui
 		return u, err
 	}
 	pulses, v := l.Pulses().Read()
-	entries, err := l.Session.Entries(after, firstEntries)
+	entries, err := l.Entries(after)
 	return drive.Update{Entries: entries, State: l.State(), Pulses: pulses, Version: v + 1, Fault: l.Fault(), Ours: l.Ours(), Busy: l.Busy()}, err
 }
-
-// firstEntries is how many entries the first update holds at the most.
-const firstEntries = 2000
 
 func (d *desk) Submit(ctx context.Context, cmd drive.Command) error {
 	l, err := d.at(ctx)

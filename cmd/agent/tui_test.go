@@ -48,6 +48,7 @@ func TestInterface(t *testing.T) {
 		{"lost at a question", playLostAtQuestion},
 		{"puppet's session", playPuppetsSession},
 		{"outside", playOutside},
+		{"branches", playBranches},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -50,6 +50,13 @@ func concerns(e session.Entry, branch string) bool {
 	return e.Branch == branch
 }
 
+// Entries are those past an event that concern the branch, at most 2,000 of the
+// file's.
+func (l *Local) Entries(after session.Seq) ([]session.Entry, error) {
+	out, _, err := l.entries(after)
+	return out, err
+}
+
 // A skip is a stretch of the file in which nothing concerns a branch: who
 // follows it begins behind.
 type skip struct{ from, to session.Seq }

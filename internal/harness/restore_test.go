@@ -462,6 +462,30 @@ func TestCrashInARestore(t *testing.T) {
 	}
 }
 
+// What a restore is said to have failed at was not done by it, whoever did it
+// later. // BRN-8
+func TestFailedIsNotDone(t *testing.T) {
+	h := newShelf(t, t.TempDir())
+	h.hand("a", "a0")
+	q := h.says("one")
+	h.write("a", "a1")
+	to, err := h.FilesAt(h.revert(q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Operate(t.Context(), h.place.StateDir, h.revert(q)); err != nil {
+		t.Fatal(err)
+	}
+	h.crashes(to, 0)
+	h.record(session.Fact{
+		Event: session.RestoreFinished{Plan: h.Head(), Done: jsonText(0), Failed: jsonText(1)},
+		Body:  []session.Part{jsonPart([]string{}), jsonPart([]string{h.at("a")})},
+	})
+	h.hand("a", "a0")
+	h.both(drive.RollBack{Branch: "main", Label: "v1"})
+	h.holds("a rollback", map[string]string{"a": "-rw-r--r-- a0"})
+}
+
 // Without the plan on the disk no file is touched. // LOG-5, LOG-8
 func TestRestoreIsWrittenDownFirst(t *testing.T) {
 	h := newShelf(t, t.TempDir())

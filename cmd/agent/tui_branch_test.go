@@ -1,0 +1,52 @@
+package main
+
+import "strings"
+
+// Back, on from there, into a branch, and forth again; what a second program
+// shows is the branch that was used last, without what was left.
+func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4
+	x := h.ready()
+	for i, word := range []string{"first of all", "a second thing"} {
+		x.says(word)
+		x.sees("You said: " + word)
+		x.await("the end of the turn", func() bool { return h.kinds()["turn.ended"] == i+1 })
+	}
+	x.says("/revert")
+	x.sees("Revert: go back to before…", "▸ a second thing", "first of all")
+	x.in(keyEnter)
+	x.sees("Back to before that message", "> a second thing")
+	x.await("the message gone from the conversation", func() bool { return !strings.Contains(x.screen(), "You said: a second thing") })
+	x.in(" indeed")
+	x.sees("> a second thing indeed")
+	x.in(keyEnter)
+	x.sees("You said: a second thing indeed")
+	x.await("the end of the turn", func() bool { return h.kinds()["turn.ended"] == 3 })
+	x.says("/rollback")
+	x.sees("v1  a second thing")
+	x.in(keyEnter)
+	x.sees("All is as v1 left it")
+	x.await("the first way back", func() bool {
+		return strings.Contains(x.screen(), "You said: a second thing") && !strings.Contains(x.screen(), "indeed")
+	})
+	x.says("/fork")
+	x.sees("from here, as it is now")
+	x.in(keyEnter)
+	x.sees("A new branch, from here.")
+	x.says("only in the branch")
+	x.sees("You said: only in the branch")
+	x.await("the end of the turn", func() bool { return h.kinds()["turn.ended"] == 4 })
+	x.says("/tree")
+	x.sees("Branches of this session", "main", "b2  (from main)", "· here")
+	x.in(keyEsc)
+	x.gone("Branches of this session")
+	x.quits()
+	x = h.open("--continue")
+	x.sees("You said: only in the branch", "You said: a second thing")
+	x.says("/tree")
+	x.sees("▸ main")
+	x.in(keyEnter)
+	x.sees("This is main.")
+	x.await("main without the branch's words", func() bool { return !strings.Contains(x.screen(), "only in the branch") })
+	x.quits()
+	h.whole()
+}
