@@ -462,6 +462,56 @@ func TestCrashInARestore(t *testing.T) {
 	}
 }
 
+// The disk is looked at again just before each file: what came between the plan
+// and the deed is not touched. // BRN-8, SEC-3
+func TestLookedAtAgain(t *testing.T) {
+	h := newShelf(t, t.TempDir())
+	h.hand("a", "a0")
+	q := h.says("one")
+	h.write("a", "a1")
+	h.write("b", "b1")
+	to, err := h.FilesAt(h.revert(q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := must(tools.New(tools.Config{Workspace: h.place.Workspace, Blobs: h.blobs}))
+	defer box.Close()
+	plan := must(h.planFiles(t.Context(), box, to))
+	h.wants("a plan", "write a, delete b", plan)
+	h.hand("a", "mine")
+	h.hand("b", "mine")
+	h.hand("c", "mine")
+	for _, step := range append(plan.Steps, drive.FileStep{Path: h.at("c"), Act: drive.WriteFile, Want: plan.Steps[0].Want}) {
+		if _, err := h.putBack(t.Context(), box, step); !errors.Is(err, tools.ErrNotAsFound) {
+			t.Errorf("%s: %v", step.Path, err)
+		}
+	}
+	h.holds("then", map[string]string{"a": "-rw-r--r-- mine", "b": "-rw-r--r-- mine", "c": "-rw-r--r-- mine"})
+}
+
+// While the branch's turn runs, its files are left alone. // BRW-3
+func TestNoRestoreInATurn(t *testing.T) {
+	w := newWorld(t, calls("write", `{"file_path":"a","content":"a1"}`), hang("half"))
+	l := w.start()
+	say(t, l, "one")
+	until(t, l, "the second request", func(e session.Entry) bool {
+		ev, ok := e.Event.(session.RequestSent)
+		return ok && ev.Attempt == 1 && len(w.sent()) > 0 && Exists(filepath.Join(w.opts.Workspace, "a"))
+	})
+	to, err := l.Session.FilesAt(drive.Revert{Branch: "main", Message: userItems(l.Session, "main")[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.RestoreFiles(t.Context(), "main", to); !errors.Is(err, drive.ErrBusy) {
+		t.Error(err)
+	}
+	submit(t, l, drive.Cancel{})
+	ended(t, l, 1)
+	if f, err := l.RestoreFiles(t.Context(), "main", to); err != nil || said(f) != "delete a" {
+		t.Errorf("%s, %v", said(f), err)
+	}
+}
+
 // What a restore is said to have failed at was not done by it, whoever did it
 // later. // BRN-8
 func TestFailedIsNotDone(t *testing.T) {

@@ -198,8 +198,8 @@ func (f *Fold) planOf(s *Branch, q Seq) {
 		return
 	}
 	s.Plan = Plan{}
-	for _, b := range f.branches {
-		for _, in := range b.parts {
+	for _, name := range f.names {
+		for _, in := range f.branches[name].parts {
 			for _, p := range in.plans {
 				if q != 0 && p.plan.At == q && !p.landed {
 					s.Plan = p.plan
