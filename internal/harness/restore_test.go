@@ -494,9 +494,12 @@ func TestNoRestoreInATurn(t *testing.T) {
 	w := newWorld(t, calls("write", `{"file_path":"a","content":"a1"}`), hang("half"))
 	l := w.start()
 	say(t, l, "one")
+	requests := 0
 	until(t, l, "the second request", func(e session.Entry) bool {
-		ev, ok := e.Event.(session.RequestSent)
-		return ok && ev.Attempt == 1 && len(w.sent()) > 0 && Exists(filepath.Join(w.opts.Workspace, "a"))
+		if e.Type == "request.sent" {
+			requests++
+		}
+		return requests == 2
 	})
 	to, err := l.Session.FilesAt(drive.Revert{Branch: "main", Message: userItems(l.Session, "main")[0]})
 	if err != nil {
@@ -505,7 +508,7 @@ func TestNoRestoreInATurn(t *testing.T) {
 	if _, err := l.RestoreFiles(t.Context(), "main", to); !errors.Is(err, drive.ErrBusy) {
 		t.Error(err)
 	}
-	submit(t, l, drive.Cancel{})
+	submit(t, l, drive.Cancel{By: "user"})
 	ended(t, l, 1)
 	if f, err := l.RestoreFiles(t.Context(), "main", to); err != nil || said(f) != "delete a" {
 		t.Errorf("%s, %v", said(f), err)
