@@ -71,12 +71,39 @@ func (l *Loop) offer(ctx context.Context) {
 		l.kept = l.kept[1:]
 		l.accept(ctx, d)
 	}
+	for _, r := range slices.Clone(l.ran) {
+		l.ran = l.ran[1:]
+		_ = l.recordRan(ctx, r)
+	}
 }
+
+// A ran is a command of the user's own that has run, and what to do when that is
+// recorded.
+type ran struct {
+	cmd  drive.Ran
+	done func()
+}
+
+// recordRan records a command that has run. What can't be recorded is kept, and
+// offered again when the log works: it did run.
+func (l *Loop) recordRan(ctx context.Context, r ran) error {
+	err := l.admit(ctx, r.cmd)
+	if err != nil {
+		l.ran = append(l.ran, r)
+		l.tried = l.clock.Now()
+		return err
+	}
+	r.done()
+	return nil
+}
+
+// waits reports whether something waits for the log.
+func (l *Loop) waits() bool { return len(l.kept)+len(l.ran) > 0 }
 
 // retry tries the log again after a fault. The fault is over when what had to
 // be recorded is, or when there is nothing that has to be.
 func (l *Loop) retry(ctx context.Context) {
-	if l.Fault() == nil && len(l.kept) == 0 || l.clock.Now().Sub(l.tried) < time.Second {
+	if l.Fault() == nil && !l.waits() || l.clock.Now().Sub(l.tried) < time.Second {
 		return
 	}
 	err := l.sess.CatchUp()
@@ -89,7 +116,7 @@ func (l *Loop) retry(ctx context.Context) {
 	}
 	l.unsynced = false
 	l.offer(ctx)
-	if len(l.kept) == 0 && l.cancel == nil && (l.held == nil || len(drive.Settle(l.sess.State(l.branch), l.now())) == 0) {
+	if !l.waits() && l.cancel == nil && (l.held == nil || len(drive.Settle(l.sess.State(l.branch), l.now())) == 0) {
 		l.setFault(nil)
 	}
 }
@@ -150,7 +177,7 @@ func (l *Loop) end(stop context.CancelFunc) {
 	for waiting := true; waiting; {
 		l.settle(ctx)
 		l.reconcile(ctx)
-		if len(l.running)+len(l.kept) == 0 {
+		if len(l.running) == 0 && !l.waits() {
 			break
 		}
 		select {
@@ -169,7 +196,7 @@ func (l *Loop) end(stop context.CancelFunc) {
 	if s := l.sess.State(l.branch); s.Branch.Run == l.env.Run {
 		_ = l.record(ctx, s, []session.Fact{{Event: session.RunEnded{Run: l.env.Run, How: "closed"}}})
 	}
-	if err := l.sess.Sync(); err != nil || len(l.kept) > 0 {
+	if err := l.sess.Sync(); err != nil || l.waits() {
 		l.lost = fmt.Errorf("%w: %w", ErrLost, cmp.Or(l.Fault(), err, errUnwritten))
 	}
 }

@@ -320,15 +320,22 @@ func (l *Local) Shell(ctx context.Context, command string) error {
 	began := l.opts.Clock.Now()
 	job := "shell:" + command
 	l.loop.pulses.put(Pulse{Job: job, Kind: "shell", Name: command, Began: began, Last: began})
-	defer l.loop.pulses.drop(job)
 	r := l.box.Run(ctx, tools.Call{ID: "shell", Name: "bash", Args: args}, known{l.Session, l.State()}, func(newest []byte) {
 		l.loop.pulses.put(Pulse{Job: job, Kind: "shell", Name: command, Began: began, Text: newest, Last: l.opts.Clock.Now()})
 	})
-	ran := drive.Ran{Command: []byte(command), Output: r.Text, DurationMS: r.DurationMS}
+	said := drive.Ran{Command: []byte(command), Output: r.Text, DurationMS: r.DurationMS}
 	if r.Exit != nil {
-		ran.Exit = *r.Exit
+		said.Exit = *r.Exit
 	} else if r.IsError {
-		ran.Exit = -1
+		said.Exit = -1
 	}
-	return l.Submit(context.WithoutCancel(ctx), ran)
+	// It stays on the screen until it is recorded.
+	var rerr error
+	if err := l.loop.do(context.WithoutCancel(ctx), func() {
+		rerr = l.loop.recordRan(context.WithoutCancel(ctx), ran{said, func() { l.loop.pulses.drop(job) }})
+	}); err != nil {
+		l.loop.pulses.drop(job)
+		return err
+	}
+	return rerr
 }

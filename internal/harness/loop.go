@@ -42,6 +42,7 @@ type Loop struct {
 	running  map[string]*work
 	counting string        // the job whose wait is shown
 	kept     []done        // results that could not be recorded yet
+	ran      []ran         // commands of the user's own, the same
 	cancel   *drive.Cancel // asked for, and not recorded yet
 	closing  bool          // nothing is begun any more
 	lost     error         // what could not be recorded, once the loop has ended
@@ -311,7 +312,7 @@ func (l *Loop) reconcile(ctx context.Context) time.Duration {
 		}
 	}
 	fault := l.Fault()
-	if fault != nil || len(l.kept) > 0 {
+	if fault != nil || l.waits() {
 		due(l.tried.Add(time.Second), env.Now)
 	}
 	if l.held == nil || fault != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -120,4 +121,75 @@ func TestWrongSettingLeavesTheTurn(t *testing.T) {
 	c.opts.Resolve = right
 	submit(t, c, drive.Resume{})
 	until(t, c, "the end", func(e session.Entry) bool { return e.Type == "turn.ended" })
+}
+
+// A command of the user's own that has run, and can't be recorded, stays on the
+// screen and is recorded when there is room: it did run. // LOG-8, TUI-4
+func TestShellIsRecordedWhenThereIsRoom(t *testing.T) {
+	for name, room := range map[string]bool{"room again": true, "closed": false} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{}
+			w := newWorld(t)
+			w.opts.layer = r
+			l := w.start()
+			fifo := filepath.Join(w.opts.Workspace, "go")
+			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+				t.Skip("no fifo here:", err)
+			}
+			ran := make(chan error)
+			go func() { ran <- l.Shell(t.Context(), "echo begun; cat go; echo done") }()
+			begun := func(u Update) bool {
+				return slices.ContainsFunc(u.Pulses, func(p Pulse) bool { return p.Kind == "shell" && strings.Contains(string(p.Text), "begun") })
+			}
+			followsOn(t, l, "its first word", l.Session.Head(), 0, begun)
+			r.full(true)
+			if err := os.WriteFile(fifo, []byte("x\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-ran; err == nil {
+				t.Error("it is said to be recorded")
+			}
+			if p, _ := l.Pulses().Read(); len(p) != 1 || !strings.Contains(string(p[0].Text), "begun") {
+				t.Errorf("it is gone from the screen: %+v", p)
+			}
+			if !room {
+				if err := l.Close(); !errors.Is(err, ErrLost) {
+					t.Errorf("closing says %v", err)
+				}
+				return
+			}
+			r.full(false)
+			until(t, l, "its record", func(e session.Entry) bool { return e.Type == "shell.ran" })
+			got, texts := events[session.ShellRan](t, l)
+			if len(got) != 1 || !strings.Contains(texts[0][0], "begun\nx\ndone\n") {
+				t.Errorf("%+v %q", got, texts)
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			if p, _ := l.Pulses().Read(); len(p) > 0 {
+				t.Errorf("it stands there twice: %+v", p)
+			}
+		})
+	}
+}
+
+// A turn whose interrupt was recorded and whose end was not is closed by the act
+// that would go on with it. // LOG-14, REL-1
+func TestCutTurnIsClosedByAnAct(t *testing.T) {
+	w := newWorld(t, hang("half"))
+	l := w.start()
+	say(t, l, "first")
+	until(t, l, "the request", func(e session.Entry) bool { return e.Type == "request.sent" })
+	turn := l.State().Branch.Turn.ID
+	if err := l.Session.Record(t.Context(), "main", l.State().Branch.Head, []session.Fact{{Event: session.TurnCancelled{Turn: turn, By: "user"}}}); err != nil {
+		t.Fatal(err)
+	}
+	p := &script{rest: text("Done.")}
+	c := crashedAt(t, w, l, p, "turn.cancelled")
+	submit(t, c, drive.Resume{})
+	e := until(t, c, "the end", func(e session.Entry) bool { return e.Type == "turn.ended" })
+	if e.Event.(session.TurnEnded).Status != "interrupted" || len(p.sent()) > 0 {
+		t.Errorf("%+v, %d requests", e.Event, len(p.sent()))
+	}
 }

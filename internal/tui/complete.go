@@ -54,6 +54,9 @@ func (c *Composer) refresh() tea.Cmd {
 	kind, from, query := c.word()
 	o := &c.offer
 	switch {
+	case c.walking: // Up and Down go on through the history
+		*o = offer{kind: kind, from: from, closed: true}
+		return nil
 	case kind == offerNothing:
 		*o = offer{}
 		return nil

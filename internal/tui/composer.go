@@ -36,6 +36,7 @@ type Composer struct {
 	history     History
 	recall      *recall // nil: the draft is shown
 	search      *search // nil: not searching
+	walking     bool    // through the history, with the last key: what is shown asks for no offers
 	given       bool    // the program wrote it and nobody changed it: what is typed replaces it
 	offer       offer
 	files       []string

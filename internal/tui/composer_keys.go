@@ -17,7 +17,7 @@ func (c *Composer) Where(at Where) Where {
 	default:
 		at |= InChat
 	}
-	if c.Empty() {
+	if c.Empty() || c.given {
 		at |= WhenEmpty
 	}
 	return at
@@ -33,6 +33,7 @@ func (c *Composer) Key(msg tea.KeyPressMsg, keys Keymap, at Where, more bool) (A
 	burst := more || c.waiting
 	c.waiting = more
 	act, cmd, ok := Action(""), tea.Cmd(nil), false
+	c.walking = false
 	if burst && c.search == nil {
 		act, ok = c.burst(msg, more)
 	}
@@ -110,12 +111,16 @@ func (c *Composer) do(act Action) Action {
 		c.clear()
 		return act
 	case ActUp:
-		if !t.up() && !c.earlier() {
-			t.cur, _ = t.rowEdge()
+		if !t.up() {
+			if c.walking = c.earlier(); !c.walking {
+				t.cur, _ = t.rowEdge()
+			}
 		}
 	case ActDown:
-		if !t.down() && !c.later() {
-			_, t.cur = t.rowEdge()
+		if !t.down() {
+			if c.walking = c.later(); !c.walking {
+				_, t.cur = t.rowEdge()
+			}
 		}
 	case ActLeft:
 		t.cur = t.prev(t.cur)

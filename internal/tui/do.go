@@ -264,6 +264,10 @@ func (r *Root) editQueued() tea.Cmd {
 		return nil
 	}
 	return func() tea.Msg {
+		// It stands in the draft before it stands in the queue no more.
+		if err := r.agent.SaveDraft(r.ctx, text); err != nil {
+			return failedMsg{err}
+		}
 		if err := r.agent.Submit(r.ctx, drive.RemoveQueued{Entry: last.ID}); err != nil {
 			return failedMsg{err}
 		}

@@ -36,6 +36,9 @@ func statusLine(w int, l look, id Identity, s session.State) string {
 	}
 	name = oneLine(name)
 	left := []string{l.ink(inkAccent, name+script), l.ink(inkMode, mode)}
+	if b := s.Branch.Name; b != "" && b != session.MainBranch {
+		left = append(left, l.ink(inkAccent, "branch "+oneLine(b)))
+	}
 	if id.GitBranch != "" {
 		left = append(left, l.ink(inkDim, "⎇ "+oneLine(id.GitBranch)))
 	}

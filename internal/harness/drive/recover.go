@@ -44,6 +44,9 @@ func begin(s session.State, env Env) []session.Fact {
 
 func resume(s session.State, env Env) ([]session.Fact, error) {
 	t := s.Branch.Turn
+	if t != nil && t.Cancelled != "" && t.Run != env.Run {
+		return nil, nil // the start of this run is recorded, and closes it
+	}
 	if t == nil || !paused(s, env) {
 		return nil, ErrNothing
 	}
