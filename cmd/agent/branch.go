@@ -58,7 +58,7 @@ func branchCommands(e *env, f *flags, asJSON *bool) []*cobra.Command {
 			}, func(_ *harness.Session, out harness.Outcome) told {
 				return told{
 					json: map[string]any{"branch": out.Branch}, out: out.Branch,
-					err: fmt.Sprintf("To go on there: agent run --session %s --branch %s \"…\", or agent resume %s, which opens what was used last.", args[0], out.Branch, args[0]),
+					err: fmt.Sprintf("To go on there: `agent run --session %s --branch %s \"…\"`, or `agent resume %s`, which opens what was used last.", args[0], out.Branch, args[0]),
 				}
 			})
 		},
@@ -301,7 +301,7 @@ func (w *way) say(t told, files *harness.Files, workspace string) {
 		}
 	}
 	if t.err != "" && (!*w.asJSON || files != nil) {
-		fprintln(w.e.err, t.err)
+		fprintln(w.e.err, asStarted(t.err))
 	}
 }
 

@@ -201,7 +201,7 @@ func (m *machine) list(ctx context.Context, e *env, all bool, query string, asJS
 		return nil
 	}
 	if len(rows) == 0 && len(sessions) > 0 && query == "" {
-		fmt.Fprintf(e.err, "No session in this folder; `agent session list --all` shows %s elsewhere.\n", words.Count(len(sessions), "session"))
+		fprintln(e.err, asStarted("No session in this folder; `agent session list --all` shows "+words.Count(len(sessions), "session")+" elsewhere."))
 	}
 	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
 	for _, r := range rows {

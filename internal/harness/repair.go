@@ -97,7 +97,7 @@ func (s *Session) costs(named []jsonl.Damage) ([]Repair, error) {
 			switch {
 			case there && l.Off == d.From && at <= old: // folded, but its texts can't be read
 				r.First, r.Last, r.Changed = at, at, true
-			case !there || at > old: // a number that a repair has taken was not its own
+			case at <= old && !there, at > old && bytes.HasPrefix(head, []byte(`{"seq":`)): // else it never was an event of ours
 				r.First, r.Last = at, at
 			}
 		}

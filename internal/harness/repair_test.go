@@ -198,6 +198,9 @@ func TestRepairSaysWhatIsLost(t *testing.T) {
 		{"a line put in", func(l [][]byte) [][]byte {
 			return append(l[:5:5], append([][]byte{[]byte("hello\n")}, l[5:]...)...)
 		}, []cost{{jsonl.Foreign, 6, "", 0, 0, false}}, nil},
+		{"garbage behind all", func(l [][]byte) [][]byte { return append(l, []byte("{\"hello\":1}\n"), []byte("\x00\x01\n")) }, []cost{
+			{jsonl.Foreign, 11, "", 0, 0, false}, {jsonl.Foreign, 12, "", 0, 0, false},
+		}, nil},
 		{"swapped", func(l [][]byte) [][]byte {
 			l[5], l[6] = l[6], l[5]
 			return l
