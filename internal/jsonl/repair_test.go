@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -178,6 +179,7 @@ func TestRepairNeedsItsLock(t *testing.T) { // LOG-6, LOG-14
 	if ok, err := tryLock(w); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
+	defer runtime.KeepAlive(w) // a file that is collected is closed, and lets go
 	r := open(t, path, Options{LockWait: -1})
 	if _, err := r.f.Repair(ctx); !errors.Is(err, ErrLocked) {
 		t.Error(err)
