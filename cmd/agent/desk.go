@@ -159,7 +159,7 @@ func (d *desk) Shell(ctx context.Context, command string) error {
 }
 
 func (d *desk) Sessions(ctx context.Context) ([]tui.SessionInfo, error) {
-	all, err := index.List(d.m.folders.Data)
+	all, err := d.m.sessions(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -155,13 +155,17 @@ func repairsIn(s *harness.Session) ([]repairJSON, error) {
 			if !ok {
 				continue
 			}
-			out = append(out, repairJSON{
-				Kind: r.Kind, Line: r.Line, From: r.From, To: r.To, SHA256: r.SHA256, Event: e.Seq,
-				words: func() string {
-					return fmt.Sprintf("line %d, byte %d, %s (%s): named by event %d", r.Line, r.From, words.Count(int(r.To-r.From), "byte"), r.Kind, e.Seq)
-				},
-			})
+			out = append(out, repairOf(e.Seq, r))
 		}
+	}
+}
+
+func repairOf(q session.Seq, r session.LogRepaired) repairJSON {
+	return repairJSON{
+		Kind: r.Kind, Line: r.Line, From: r.From, To: r.To, SHA256: r.SHA256, Event: q,
+		words: func() string {
+			return fmt.Sprintf("line %d, byte %d, %s (%s): named by event %d", r.Line, r.From, words.Count(int(r.To-r.From), "byte"), r.Kind, q)
+		},
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // verifySession checks the chain, the references and every content hash, and
 // names the first bad byte (LOG-4).
 func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) error {
-	refs, missing := 0, []string{}
+	refs, missing, repaired := 0, []string{}, []repairJSON{}
 	rep, err := jsonl.Verify(path, func(f *jsonl.File, l jsonl.Line, raw []byte) error {
 		e, err := session.Decode(raw)
 		if err != nil {
@@ -34,6 +34,7 @@ func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) 
 			if err := f.Forgive(ev.From, ev.To, ev.SHA256); err != nil {
 				return fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
 			}
+			repaired = append(repaired, repairOf(e.Seq, ev))
 		}
 		return harness.Refs(raw, func(r session.Ref) {
 			refs++
@@ -54,7 +55,7 @@ func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) 
 	}
 	if asJSON {
 		printJSON(w, map[string]any{
-			"lines": rep.Lines, "events": rep.Events, "bytes": rep.Bytes, "references": refs, "damage": rep.Damage, "content": missing, "first_bad_byte": bad,
+			"lines": rep.Lines, "events": rep.Events, "bytes": rep.Bytes, "references": refs, "damage": rep.Damage, "content": missing, "first_bad_byte": bad, "repaired": repaired,
 		})
 	} else {
 		fmt.Fprintf(w, "%s, %s, %s\n", words.Count(rep.Events, "event"), words.Bytes(rep.Bytes), words.Count(refs, "reference"))
@@ -63,6 +64,9 @@ func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) 
 		}
 		for _, s := range missing {
 			fprintln(w, s)
+		}
+		for _, r := range repaired {
+			fprintln(w, r.words())
 		}
 		if rep.Piece > 0 {
 			if begins, err := beginsEvent(path, rep.Bytes-rep.Piece, rep.Piece); err != nil {
