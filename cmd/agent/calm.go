@@ -14,6 +14,7 @@ import (
 type calm struct {
 	mu  sync.Mutex
 	one bool
+	was int            // processors before
 	set func(one bool) // nil for the whole program's
 }
 
@@ -33,9 +34,9 @@ func (c *calm) be(one bool) {
 	case c.set != nil:
 		c.set(one)
 	case one:
-		runtime.GOMAXPROCS(1)
+		c.was = runtime.GOMAXPROCS(1)
 	default:
-		runtime.SetDefaultGOMAXPROCS()
+		runtime.GOMAXPROCS(c.was)
 	}
 }
 

@@ -286,3 +286,44 @@ func TestRefusedOperations(t *testing.T) {
 		d.Close()
 	}
 }
+
+// A branch and a revert refer to the plan that applies, and copy nothing of it. // PLAN-5, PLAN-6
+func TestBranchesReferToThePlan(t *testing.T) {
+	w := newWorld(t)
+	w.rest = text("ok")
+	l := w.start()
+	say(t, l, "one")
+	ended(t, l, 1)
+	after := l.State().Branch.View.Newest()
+	plan := session.Fact{
+		Event: session.PlanChanged{AfterItem: &after, NextID: 2, By: "user", Items: []session.PlanItem{{ID: "task-1", Status: "pending", ActiveForm: 1}}},
+		Body:  []session.Part{{Bytes: []byte("a task of its own")}, {Bytes: []byte("doing it")}},
+	}
+	if err := l.Session.Record(t.Context(), "main", l.State().Branch.Head, []session.Fact{plan}); err != nil {
+		t.Fatal(err)
+	}
+	at := l.State().Branch.Plan.At
+	say(t, l, "two")
+	ended(t, l, 2)
+	words := func() int { return bytes.Count(must(os.ReadFile(l.Session.Path())), []byte("a task of its own")) }
+	had := words()
+	two := lastOf(userItems(l.Session, "main"))
+	if _, err := l.Operate(t.Context(), drive.Fork{From: session.Reference{Branch: "main", Seq: two, Select: "before"}}); err != nil {
+		t.Fatal(err)
+	}
+	first := userItems(l.Session, "main")[0]
+	if _, err := l.Operate(t.Context(), drive.Revert{Branch: "main", Message: first}); err != nil {
+		t.Fatal(err)
+	}
+	made, _ := events[session.BranchCreated](t, l)
+	back, _ := events[session.BranchReverted](t, l)
+	if len(made) != 1 || at == 0 || made[0].Plan != at || len(back) != 1 || back[0].Plan != 0 {
+		t.Errorf("plan of %d: %+v %+v", at, made, back)
+	}
+	if b2, main := l.Session.State("b2").Branch.Plan, l.State().Branch.Plan; b2.At != at || len(b2.Items) != 1 || main.At != 0 {
+		t.Errorf("%+v %+v", b2, main)
+	}
+	if n := words(); had == 0 || n != had {
+		t.Errorf("its words stood there %d times, and now %d", had, n)
+	}
+}

@@ -49,11 +49,12 @@ func (s *Session) Repair(ctx context.Context) ([]Repair, error) {
 	return costs, errors.Join(err, cerr)
 }
 
-// checkLine is what a line of a session must be.
-func checkLine(f *jsonl.File, _ jsonl.Line, raw []byte) error {
+// CheckLine is what a line of a session must be. A reader of the file learns
+// from it where numbers may be missing, and which damage was named.
+func CheckLine(f *jsonl.File, raw []byte) (session.Entry, error) {
 	e, err := session.Decode(raw)
 	if err != nil {
-		return fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
+		return e, fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
 	}
 	switch ev := e.Event.(type) {
 	case session.SessionCreated:
@@ -62,10 +63,15 @@ func checkLine(f *jsonl.File, _ jsonl.Line, raw []byte) error {
 		}
 	case session.LogRepaired:
 		if err := f.Forgive(ev.From, ev.To, ev.SHA256); err != nil {
-			return fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
+			return e, fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
 		}
 	}
-	return nil
+	return e, nil
+}
+
+func checkLine(f *jsonl.File, _ jsonl.Line, raw []byte) error {
+	_, err := CheckLine(f, raw)
+	return err
 }
 
 // costs says of each place that was just named what is lost there. The events
