@@ -327,3 +327,79 @@ func TestBranchesReferToThePlan(t *testing.T) {
 		t.Errorf("its words stood there %d times, and now %d", had, n)
 	}
 }
+
+// The plan that applies is shown to the model once where a selection took its
+// copy away, never where one is in the view, and never an empty one; a resume
+// changes nothing of that. // PLAN-2, PLAN-3, PLAN-5, PLAN-8
+func TestPlanIsShownWhereNoCopyIs(t *testing.T) {
+	w := newWorld(t,
+		calls("todo", `{"items":[{"content":"look","status":"pending"}]}`), text("Planned."), text("two"), text("three"),
+	)
+	w.rest = text("ok")
+	l := w.start()
+	shown := func() (n int) {
+		for it := range l.State().Branch.View.All {
+			if it.Kind == session.PlanKind {
+				n++
+			}
+		}
+		return n
+	}
+	turns := 0
+	next := func(what string, copies int, tasks string) {
+		t.Helper()
+		say(t, l, what)
+		turns++
+		ended(t, l, turns)
+		var ids []string
+		for _, it := range l.State().Branch.Plan.Items {
+			ids = append(ids, it.ID)
+		}
+		if got := strings.Join(ids, " "); shown() != copies || got != tasks {
+			t.Errorf("%s: %d plan items for the model, want %d; tasks %q, want %q", what, shown(), copies, got, tasks)
+		}
+	}
+	operate := func(op drive.Operation) string {
+		t.Helper()
+		out, err := l.Operate(t.Context(), op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Label
+	}
+	next("one", 0, "task-1") // its own result shows it
+	after := l.State().Branch.View.Newest()
+	edit := session.Fact{
+		Event: session.PlanChanged{AfterItem: &after, NextID: 3, By: "user", Items: []session.PlanItem{{ID: "task-2", Status: "pending", ActiveForm: 1}}},
+		Body:  []session.Part{{Bytes: []byte("think")}, {Bytes: []byte("thinking")}},
+	}
+	foreign(t, l, edit)
+	next("two", 1, "task-2")
+	two := lastOf(userItems(l.Session, "main"))
+	v1 := operate(drive.Revert{Branch: "main", Message: two})
+	if p := l.State().Branch.Plan; len(p.Items) != 1 || p.Items[0].ID != "task-2" || p.Shown {
+		t.Errorf("before two: %+v", p)
+	}
+	next("instead", 1, "task-2") // the copy stood behind the message
+	next("more", 1, "task-2")
+	l.Close()
+	l = w.resume(l.Session.Path())
+	turns = 0
+	for _, e := range must(l.Session.Entries(0, 1000)) {
+		if _, ok := e.Event.(session.TurnEnded); ok {
+			turns++
+		}
+	}
+	next("resumed", 1, "task-2")
+	operate(drive.RollBack{Branch: "main", Label: v1})
+	next("three", 1, "task-2") // as it was
+	done := edit
+	ev := done.Event.(session.PlanChanged)
+	newest := l.State().Branch.View.Newest()
+	ev.AfterItem, ev.Items = &newest, nil
+	done.Event, done.Body = ev, nil
+	foreign(t, l, done)
+	next("four", 1, "") // an empty plan is a state, and is not shown
+	operate(drive.Revert{Branch: "main", Message: userItems(l.Session, "main")[0]})
+	next("five", 0, "")
+}

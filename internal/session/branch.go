@@ -20,7 +20,7 @@ type planned struct {
 	plan   Plan
 	after  *ItemID // nil in the legacy shape (PLAN-7)
 	landed bool    // a branch operation put it there
-	shown  ItemID  // the item that shows it to the model, zero for none
+	todo   bool    // the model's own: the result of its call shows it
 }
 
 // A stretch is a part of a branch in which nothing was taken back: from its
@@ -203,6 +203,7 @@ func (f *Fold) planOf(s *Branch, q Seq) {
 			for _, p := range in.plans {
 				if q != 0 && p.plan.At == q && !p.landed {
 					s.Plan = p.plan
+					s.Plan.Shown = f.showsPlan(s)
 				}
 			}
 		}

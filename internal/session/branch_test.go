@@ -69,6 +69,7 @@ func (w *family) selected(ref Reference) []Entry {
 			in = in || calls[ev.Call]
 		case PlanChanged:
 			in = in || belongs && ref.Select != "before" && ev.AfterItem != nil && survives[ev.AfterItem.Seq]
+			in = in || ev.By == "model" && calls[*ev.AfterItem] // it goes with the call's result
 			in = in && ev.AfterItem != nil
 		}
 		if in {
@@ -82,9 +83,7 @@ func (w *family) selected(ref Reference) []Entry {
 // facts are what of a state a branch operation moves, but for what waits and
 // for the size, which depends on requests.
 func moved(b Branch) string {
-	plan := b.Plan
-	plan.Shown = false
-	return fmt.Sprintf("%s\nplan %s\nmodel %v\ntools %v", show(b.View), dump(plan), b.Model, b.Tools.At)
+	return fmt.Sprintf("%s\nplan %s\nmodel %v\ntools %v", show(b.View), dump(b.Plan), b.Model, b.Tools.At)
 }
 
 func (w *family) step(branch string) {
@@ -93,9 +92,9 @@ func (w *family) step(branch string) {
 	if s.Turn == nil && rapid.IntRange(0, 5).Draw(t, "operation") == 0 && w.operate(branch, s) {
 		return
 	}
+	n := len(w.entries)
 	w.writer.step(branch)
-	e := w.entries[len(w.entries)-1]
-	w.lines[branch] = append(slices.Clip(w.lines[branch]), e)
+	w.lines[branch] = append(slices.Clip(w.lines[branch]), w.entries[n:]...)
 }
 
 func (w *family) operate(branch string, s Branch) bool {
@@ -140,7 +139,7 @@ func (w *family) operate(branch string, s Branch) bool {
 		w.lines[branch] = w.labels[branch+l.Name]
 		w.add(branch, BranchRolledBack{Label: l.Name, To: l.Left, Left: s.Head})
 		now, was := w.fold.State(branch).Branch, w.states[branch+l.Name]
-		if got, want := moved(now), moved(was); got != want || now.Plan.Shown != was.Plan.Shown {
+		if got, want := moved(now), moved(was); got != want {
 			t.Fatalf("rolled back to %s is\n%s\nwas\n%s", l.Name, got, want)
 		}
 		for i := range was.Queue {

@@ -15,6 +15,7 @@ type Fold struct {
 	names    []string // in the order of creation
 	growing  Growing
 	files    map[string]FileObserved // by path
+	copies   map[Seq][]ItemID        // of a plan: the items that show it to the model
 }
 
 // A branch is its place in the family, its own items, and where it stands.
@@ -42,7 +43,7 @@ const MainBranch = "main"
 
 // NewFold returns the fold of nothing.
 func NewFold() *Fold {
-	return &Fold{branches: map[string]*branch{}, files: map[string]FileObserved{}}
+	return &Fold{branches: map[string]*branch{}, files: map[string]FileObserved{}, copies: map[Seq][]ItemID{}}
 }
 
 // Head is the seq of the last entry applied.
@@ -217,16 +218,13 @@ func (f *Fold) applySession(b *branch, e Entry) {
 		}
 		s.Model, s.Reason = ev.Model, ev.Reasoning
 	case PlanChanged:
-		// The result of the model's own change is the plan's live copy (PLAN-8).
-		s.Plan = Plan{At: e.Seq, Items: ev.Items, Next: ev.NextID, Shown: ev.By == "model"}
+		s.Plan = Plan{At: e.Seq, Items: ev.Items, Next: ev.NextID}
 		in := b.now()
-		in.plans = append(in.plans, planned{at: e.Seq, plan: s.Plan, after: ev.AfterItem})
+		in.plans = append(in.plans, planned{at: e.Seq, plan: s.Plan, after: ev.AfterItem, todo: ev.By == "model"})
 	case PlanShown:
-		s.Plan.Shown = true
-		for i := range b.now().plans {
-			if p := &b.now().plans[i]; p.plan.At == ev.Plan {
-				p.plan.Shown, p.shown = true, e.Seq.Item()
-			}
+		if ev.Plan != 0 {
+			f.copies[ev.Plan] = append(f.copies[ev.Plan], e.Seq.Item())
+			s.Plan.Shown = s.Plan.Shown || s.Plan.At == ev.Plan
 		}
 		f.add(b, Item{ID: e.Seq.Item(), Kind: PlanKind, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens})
 	}
@@ -270,7 +268,7 @@ func (f *Fold) applyContext(b *branch, e Entry) {
 	case CatalogPublished:
 		f.add(b, Item{ID: e.Seq.Item(), Kind: CatalogItem, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens, Key: ev.Key})
 	case CatalogDropped:
-		s.remove(ev.Item)
+		s.remove(f, ev.Item)
 		s.cut("catalog", ev.Item)
 	case ItemMasked:
 		s.edit(f, ev.Item, e.Seq, ev.Text, ev.Tokens)
@@ -279,7 +277,7 @@ func (f *Fold) applyContext(b *branch, e Entry) {
 		s.edit(f, ev.Item, e.Seq, ev.Text, ev.Tokens)
 		s.cut("replacement", ev.Item)
 	case ItemRemoved:
-		s.remove(ev.Item)
+		s.remove(f, ev.Item)
 		s.cut("replacement", ev.Item)
 	case MediaNoted:
 		s.cut("media", ItemID{})
@@ -291,6 +289,7 @@ func (f *Fold) applyContext(b *branch, e Entry) {
 		s.recount()
 		s.Size = Size{}
 		s.cut("checkpoint", it.ID)
+		s.Plan.Shown = f.showsPlan(s)
 	}
 }
 
@@ -321,11 +320,13 @@ func (s *Branch) edit(f *Fold, id ItemID, at Seq, text Text, size Tokens) {
 	it.At, it.Text, it.Tokens = at, text, size
 	s.View.edited = append(rest, it)
 	s.recount()
+	s.Plan.Shown = f.showsPlan(s)
 }
 
-func (s *Branch) remove(id ItemID) {
+func (s *Branch) remove(f *Fold, id ItemID) {
 	s.View.removed = append(slices.Clip(s.View.removed), id)
 	s.recount()
+	s.Plan.Shown = f.showsPlan(s)
 }
 
 // recount sums the view up anew, after a change that is not an addition.

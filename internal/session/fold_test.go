@@ -309,7 +309,11 @@ func (w *writer) step(branch string) {
 			add(ItemMasked{Item: results[n-1], Tokens: Tokens{N: 5, By: "est"}})
 		}
 	}
-	w.add(branch, rapid.SampledFrom(may).Draw(t, "event"))
+	chosen := rapid.SampledFrom(may).Draw(t, "event")
+	if done, ok := chosen.(ToolFinished); ok && !done.IsError && rapid.IntRange(0, 2).Draw(t, "todo") == 0 { // one batch
+		w.add(branch, PlanChanged{NextID: 2, By: "model", AfterItem: &done.Call, Items: []PlanItem{{ID: "task-1", Status: "pending"}}})
+	}
+	w.add(branch, chosen)
 }
 
 func TestFoldOfLegalHistories(t *testing.T) { // CTX-2, CTX-4

@@ -276,6 +276,7 @@ func (f *Fold) applyTool(b *branch, e Entry) {
 		s.call(ev.Call, func(c *Call) { c.Done = true })
 		it := Item{ID: e.Seq.Item(), Kind: ResultItem, Source: FromTool, Text: ev.Text, Tokens: ev.Tokens, Call: ev.Call, Media: ev.Media, Failed: ev.IsError}
 		f.result(b, it)
+		f.todo(b, it)
 	case ToolInterrupted:
 		s.call(ev.Call, func(c *Call) { c.Done = true })
 		it := Item{ID: e.Seq.Item(), Kind: ResultItem, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens, Call: ev.Call, Failed: true}

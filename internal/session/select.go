@@ -229,9 +229,10 @@ func (f *Fold) plan(s *Branch, in *stretch, next Seq) {
 	s.Plan = Plan{}
 	for ; in != nil; in = in.base.in {
 		for _, p := range slices.Backward(in.plans) {
-			if p.at < next && (p.landed || p.after != nil && (p.after.IsZero() || kept[*p.after])) {
+			shown := slices.ContainsFunc(f.copies[p.at], func(id ItemID) bool { return kept[id] })
+			if shown || p.at < next && (p.landed || p.after != nil && (p.after.IsZero() || kept[*p.after])) {
 				s.Plan = p.plan
-				s.Plan.Shown = p.plan.Shown && (p.shown.IsZero() || kept[p.shown])
+				s.Plan.Shown = f.showsPlan(s)
 				return
 			}
 		}
