@@ -110,34 +110,13 @@ func branchCommands(e *env, f *flags, asJSON *bool) []*cobra.Command {
 			})
 		},
 	})
-	remove := of(&cobra.Command{
-		Use: "delete ID", Short: "Delete a branch (what was written stays in the file)", Args: takes(1, whichSession),
-		RunE: func(c *cobra.Command, args []string) error {
-			w.files = "conversation"
-			return w.operate(c, args[0], func(_ *harness.Session, b string) (drive.Operation, error) {
-				return drive.Delete{Branch: b}, nil
-			}, func(s *harness.Session, out harness.Outcome) told {
-				var rest []string
-				for _, l := range s.Limbs() {
-					if !l.Deleted {
-						rest = append(rest, l.Name)
-					}
-				}
-				what := "no other branch shares the file"
-				if len(rest) > 0 {
-					what = "the file is shared by " + strings.Join(rest, ", ")
-				}
-				return told{json: map[string]any{"branch": out.Branch, "left": rest}, err: fmt.Sprintf("%s is deleted; %s.", out.Branch, what)}
-			})
-		},
-	})
 	tree := &cobra.Command{
 		Use: "tree ID", Short: "Show the branches of a session and their reverts", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withSession(f, args[0], func(_ *machine, s *harness.Session) error { return showTree(e.out, s, *asJSON) })
 		},
 	}
-	return []*cobra.Command{tree, fork, revert, rollback, remove}
+	return []*cobra.Command{tree, fork, revert, rollback, deleteCommand(&w, of)}
 }
 
 func itemNumber(s string) (session.Seq, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -21,9 +22,15 @@ const whichText = "what is to be found? It is one argument, in quotes where it h
 // know yet: they are shown as their two ends say, and read whole another time.
 const wholeWait = 500 * time.Millisecond
 
-// sessions are the sessions under the data directory, newest first, from the
-// index where it knows them.
+// sessions are those that have a branch left, newest first.
 func (m *machine) sessions(ctx context.Context) ([]index.Info, error) {
+	all, err := m.rows(ctx)
+	return slices.DeleteFunc(all, index.Info.Gone), err
+}
+
+// rows are the sessions under the data directory, newest first, from the
+// index where it knows them.
+func (m *machine) rows(ctx context.Context) ([]index.Info, error) {
 	x := index.Open(m.folders.Data, m.folders.State)
 	if err := x.Refresh(ctx); err != nil {
 		return nil, searchErr(ctx, exitSession, err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -32,9 +33,9 @@ func (m *machine) find(id string) (string, error) {
 		}
 		return path, nil
 	}
-	all, err := index.List(m.folders.Data)
+	all, err := m.sessions(context.Background())
 	if err != nil {
-		return "", exit(exitSession, "%w", err)
+		return "", err
 	}
 	other := ""
 	for _, s := range all {
@@ -59,7 +60,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 		Use: "session", Short: "List, show and check sessions", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	var asJSON, all bool
+	var asJSON, all, deleted bool
 	var query, branch string
 	list := &cobra.Command{
 		Use: "list", Short: "List the sessions of this folder, newest first", Args: cobra.NoArgs,
@@ -70,10 +71,11 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 				return err
 			}
 			m.warn(e)
-			return m.list(c.Context(), e, all, query, asJSON)
+			return m.list(c.Context(), e, all, deleted, query, asJSON)
 		},
 	}
 	list.Flags().BoolVar(&all, "all", false, "of all folders")
+	list.Flags().BoolVar(&deleted, "deleted", false, "only those of which every branch was deleted")
 	list.Flags().StringVar(&query, "query", "", "only those whose title, folder or messages contain this")
 	var at uint64
 	show := &cobra.Command{
@@ -116,8 +118,14 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 		},
 	}
 	rename := &cobra.Command{
-		Use: "rename ID TITLE", Short: "Give a session a title", Args: takes(2, whichSession, whichTitle),
+		Use: "rename ID TITLE", Short: "Give a session a title, or one of its branches", Args: takes(2, whichSession, whichTitle),
 		RunE: func(c *cobra.Command, args []string) error {
+			if branch != "" {
+				w := way{e: e, f: f, asJSON: &asJSON, branch: &branch, files: "conversation"}
+				return w.operate(c, args[0], func(_ *harness.Session, b string) (drive.Operation, error) {
+					return drive.Retitle{Branch: b, Title: []byte(words.OneLine(args[1]))}, nil
+				}, func(*harness.Session, harness.Outcome) told { return told{} })
+			}
 			m, err := newMachine(f)
 			if err != nil {
 				return err
@@ -139,6 +147,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 			return sessionErr(s.Record(c.Context(), session.MainBranch, st.Branch.Head, facts))
 		},
 	}
+	rename.Flags().StringVar(&branch, "branch", "", "the branch that gets the title (default: the session)")
 	subs := append([]*cobra.Command{list, show, verify, repairCommand(e, f), requests, rename}, branchCommands(e, f, &asJSON)...)
 	for _, sub := range subs {
 		sub.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -172,11 +181,12 @@ func withSession(f *flags, id string, do func(*machine, *harness.Session) error)
 	return nil
 }
 
-func (m *machine) list(ctx context.Context, e *env, all bool, query string, asJSON bool) error {
-	sessions, err := m.sessions(ctx)
+func (m *machine) list(ctx context.Context, e *env, all, deleted bool, query string, asJSON bool) error {
+	sessions, err := m.rows(ctx)
 	if err != nil {
 		return err
 	}
+	sessions = slices.DeleteFunc(sessions, func(s index.Info) bool { return s.Gone() != deleted })
 	shown, err := m.shown(ctx, e, sessions, all, query)
 	if err != nil {
 		return err
@@ -200,7 +210,7 @@ func (m *machine) list(ctx context.Context, e *env, all bool, query string, asJS
 		printJSON(e.out, rows)
 		return nil
 	}
-	if len(rows) == 0 && len(sessions) > 0 && query == "" {
+	if len(rows) == 0 && len(sessions) > 0 && query == "" && !all {
 		fprintln(e.err, asStarted("No session in this folder; `agent session list --all` shows "+words.Count(len(sessions), "session")+" elsewhere."))
 	}
 	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)

@@ -403,3 +403,40 @@ func TestPlanIsShownWhereNoCopyIs(t *testing.T) {
 	operate(drive.Revert{Branch: "main", Message: userItems(l.Session, "main")[0]})
 	next("five", 0, "")
 }
+
+// A sub-agent's branch is deleted with its parent, before it. // BRN-1
+func TestTasksAreDeletedWithTheirParent(t *testing.T) {
+	w := newWorld(t)
+	w.rest = text("ok")
+	l := w.start()
+	say(t, l, "one")
+	ended(t, l, 1)
+	s := l.Session
+	for name, made := range map[string]session.BranchCreated{
+		"t1": {Name: "t1", From: session.Reference{Branch: "main", Seq: 1, Select: "empty"}, Purpose: "task", Depth: 1},
+		"b2": {Name: "b2", From: session.Reference{Branch: "main", Seq: l.State().Branch.Head, Select: "head"}, Purpose: "fork"},
+	} {
+		if err := s.Record(t.Context(), name, 0, []session.Fact{{Event: made}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deeper := session.BranchCreated{Name: "t2", From: session.Reference{Branch: "t1", Seq: 1, Select: "empty"}, Purpose: "task", Depth: 2}
+	if err := s.Record(t.Context(), "t2", 0, []session.Fact{{Event: deeper}}); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	s = must(Open(s.Path(), w.opts.blobs(), w.opts.Policy, System{}))
+	defer s.Close()
+	if _, err := s.Operate(t.Context(), w.opts.StateDir, drive.Delete{Branch: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, e := range must(s.Entries(0, 1000)) {
+		if _, ok := e.Event.(session.BranchDeleted); ok {
+			order = append(order, e.Branch)
+		}
+	}
+	if !slices.Equal(order, []string{"t2", "t1", "main"}) || !slices.Equal(s.Left(), []string{"b2"}) {
+		t.Errorf("%q, left %q", order, s.Left())
+	}
+}

@@ -45,6 +45,11 @@ type Info struct {
 	Branches []Branch // in the order they were made; the deleted are among them
 }
 
+// Gone says that every branch was deleted: what is left is the file (BRN-6).
+func (i Info) Gone() bool {
+	return i.Whole && i.Damage == "" && len(i.Branches) > 0 && !slices.ContainsFunc(i.Branches, func(b Branch) bool { return !b.Deleted })
+}
+
 // How much of a file a listing reads at each end, in bytes.
 const (
 	headBytes = 128 << 10

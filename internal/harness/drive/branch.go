@@ -125,6 +125,13 @@ func Operate(f Family, op Operation, live bool) (Step, error) {
 		}
 		step.Facts = facts(session.BranchRolledBack{Label: l.Name, To: l.Left, Left: s.Head})
 	case Delete:
+		for _, l := range f.Limbs() {
+			if l.Parent == branch && l.Purpose == "task" && !l.Deleted { // a sub-agent's goes with it (BRN-1)
+				step, err := Operate(f, Delete{l.Name}, live)
+				step.More = true
+				return step, err
+			}
+		}
 		step.Facts = facts(session.BranchDeleted{})
 	}
 	return step, nil
