@@ -32,6 +32,10 @@ type stretch struct {
 	base  source // where what it began with was recorded
 	view  View   // what it began with
 	plans []planned
+	// staging is what a MapReduce came to in it, nil for none; staged says that
+	// it is known here, whatever it took over.
+	staging *Staging
+	staged  bool
 }
 
 // A Label is a revert that can be taken back (BRN-4, BRN-5).
@@ -118,7 +122,7 @@ func (f *Fold) NextLabel(name string) string {
 
 // idle closes what a branch operation closes (BRN-10), and holds what waits.
 func idle(s Branch) Branch {
-	s.Turn = nil
+	s.Turn, s.Asked, s.Compaction = nil, nil, nil
 	s.Queue = slices.Clone(s.Queue)
 	for i := range s.Queue {
 		s.Queue[i].Held = true
@@ -138,7 +142,7 @@ func (f *Fold) land(b *branch, to Branch, from source, e Entry) {
 	b.state = to
 	b.state.cut("branch", ItemID{})
 	b.parts = append(b.parts, &stretch{
-		of: b, start: e.Seq, base: from, view: to.View, plans: []planned{{at: e.Seq, plan: to.Plan, landed: true}},
+		of: b, start: e.Seq, base: from, view: to.View, staging: to.Staging, staged: true, plans: []planned{{at: e.Seq, plan: to.Plan, landed: true}},
 	})
 	f.keep(b, e.Seq+1)
 }

@@ -3,23 +3,31 @@ package session
 // Compaction and staging. Lists that can outgrow a line's facts (ranges,
 // fingerprints, segments) stand in the body as JSON.
 type (
+	// CompactionRequested asks for one at the next safe boundary.
 	CompactionRequested struct {
-		By    string `json:"by"`
+		By    string `json:"by"` // user, trigger, overflow
 		Focus *Text  `json:"focus,omitempty"`
 	}
 
+	// CompactionStarted says what is going to be covered, and by whom. Source is
+	// the fingerprint of the items in Ranges as they were then.
 	CompactionStarted struct {
 		Reason       string   `json:"reason"` // trigger, manual, overflow, handoff, switch
 		Mode         string   `json:"mode"`
 		Route        string   `json:"route"` // one_shot, map_reduce, native
-		Source       Text     `json:"source"`
-		Fingerprints Text     `json:"fingerprints"`
+		Ranges       []Range  `json:"ranges"`
+		Source       string   `json:"source"`
+		Covers       Tokens   `json:"covers"` // what is replaced, an older checkpoint included
+		Replaces     ItemID   `json:"replaces,omitzero"`
 		BaseRevision Seq      `json:"base_revision"`
 		Capacity     Capacity `json:"capacity"`
 		Trigger      int      `json:"trigger,omitzero"`
 		Tail         int      `json:"tail,omitzero"`
 		Chain        []Model  `json:"chain"`
+		Own          bool     `json:"own,omitzero"` // the agent's model is asked, with its prefix (SUM-10)
 		Turn         Seq      `json:"turn,omitzero"`
+		Staging      Seq      `json:"staging,omitzero"` // that it goes on with
+		Prompt       Text     `json:"prompt"`           // what the summarizer is asked to do
 	}
 
 	SummarizerTried struct {
@@ -54,14 +62,17 @@ type (
 	}
 
 	CompactionFailed struct {
-		Compaction Seq    `json:"compaction"`
-		Kind       string `json:"kind"`
+		Compaction Seq    `json:"compaction,omitzero"` // 0: it never started
+		Kind       string `json:"kind"`                // cancelled, nothing, exhausted, stale, too_large, audit, …
 		Defers     bool   `json:"defers"`
+		Detail     *Text  `json:"detail,omitempty"`
 	}
 
 	StagingCreated struct {
 		Version    int      `json:"version"`
 		Compaction Seq      `json:"compaction"`
+		Ranges     []Range  `json:"ranges"` // of all segments
+		Source     string   `json:"source"`
 		N          int      `json:"n"`
 		Segments   Text     `json:"segments"`
 		Target     int      `json:"target"`
@@ -79,6 +90,7 @@ type (
 	StagingMapped struct {
 		Staging Seq    `json:"staging"`
 		Ordinal int    `json:"ordinal"`
+		First   ItemID `json:"first"` // that it covers: the order of the maps
 		Request Seq    `json:"request"`
 		Model   Model  `json:"model"`
 		Text    Text   `json:"text"`
@@ -122,6 +134,7 @@ type (
 	StagingAudited struct {
 		Staging   Seq   `json:"staging"`
 		Candidate Seq   `json:"candidate"`
+		Maps      []int `json:"maps"` // ordinals that it was compared with
 		Pass      bool  `json:"pass"`
 		Request   Seq   `json:"request"`
 		Text      *Text `json:"text,omitempty"`

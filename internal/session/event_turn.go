@@ -94,6 +94,7 @@ type (
 		Purpose     string   `json:"purpose"` // agent, one_shot, map, reduce, audit, correct, native, handoff
 		Turn        Seq      `json:"turn,omitzero"`
 		Compaction  Seq      `json:"compaction,omitzero"`
+		Unit        string   `json:"unit,omitempty"` // of a compaction: what it asks for, as map/3
 		Attempt     int      `json:"attempt"`
 		I           int      `json:"i,omitzero"`
 		N           int      `json:"n,omitzero"`

@@ -116,6 +116,7 @@ func (f *Fold) Apply(e Entry) error {
 	f.applyTurn(b, e)
 	f.applyTool(b, e)
 	f.applyContext(b, e)
+	f.applyCompaction(b, e)
 	f.applyBranch(b, e)
 	if MovesHead(e.Type) {
 		b.state.Head = e.Seq

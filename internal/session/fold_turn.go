@@ -50,6 +50,10 @@ func (f *Fold) applyTurn(b *branch, e Entry) {
 			s.Turn = nil
 		}
 	case RequestSent:
+		if ev.Compaction != 0 {
+			s.asked(e, ev)
+			return
+		}
 		s.Sent = Sent{Seq: e.Seq, Size: ev.Size, Model: ev.Model, Recorded: s.Occupied(), Room: ev.Capacity}
 		s.turn(ev.Turn, func(t *Turn) {
 			t.Open = Open{Seq: e.Seq, Attempt: ev.Attempt}
@@ -124,6 +128,10 @@ func (f *Fold) userSaid(b *branch, e Entry, ev UserSaid) {
 
 func (f *Fold) replyCompleted(b *branch, e Entry, ev ReplyCompleted) {
 	s := &b.state
+	if m, ok := s.answered(e, ev.Request, "", nil); ok {
+		f.account(m, ev.Usage)
+		return
+	}
 	// What came while the request was open, also another model, is not what it
 	// carried.
 	model, carried, before := s.Model, s.Occupied(), s.Occupied()
@@ -157,7 +165,7 @@ func (f *Fold) replyCompleted(b *branch, e Entry, ev ReplyCompleted) {
 		return
 	}
 	s.turn(s.Turn.ID, func(t *Turn) {
-		t.Open, t.Failed, t.Rejection = Open{}, 0, nil
+		t.Open, t.Failed, t.Rejection, t.Recovered = Open{}, 0, nil, 0
 		t.Reply, t.ReplyAt, t.Calls = ev, e.Seq, calls
 	})
 }
@@ -219,6 +227,10 @@ func (f *Fold) account(m Model, u *Usage) {
 
 func (f *Fold) replyRejected(b *branch, e Entry, ev ReplyRejected) {
 	s := &b.state
+	if m, ok := s.answered(e, ev.Request, ev.Class, ev.Error); ok {
+		f.account(m, ev.Usage)
+		return
+	}
 	model := s.Model
 	if s.Sent.Seq == ev.Request {
 		model = s.Sent.Model

@@ -166,21 +166,21 @@ func samples() []sample {
 	section = "compaction"
 	add(CompactionRequested{By: "user", Focus: &Text{}}, text("keep the failing test's name"))
 	compaction := add(CompactionStarted{
-		Reason: "manual", Mode: "standalone", Route: "map_reduce", Source: Text{B: 0, MediaType: json}, Fingerprints: Text{B: 1, MediaType: json},
-		BaseRevision: 61, Capacity: Capacity{N: 191808, Source: "reported"}, Trigger: 120000, Tail: 30000, Chain: []Model{small, agent}, Turn: turn,
-	}, text(`[{"from":"26","to":"32.2"}]`), text(`["`+sha("26")[:32]+`"]`))
+		Reason: "manual", Mode: "standalone", Route: "map_reduce", Ranges: []Range{{From: turn.Item(), To: ItemID{Seq: reply, Part: 2}}}, Source: sha("26")[:32],
+		Covers: est(211), BaseRevision: 61, Capacity: Capacity{N: 191808, Source: "reported"}, Trigger: 120000, Tail: 30000, Chain: []Model{small, agent}, Turn: turn,
+	}, text("Write a handoff of the conversation above."))
 	add(SummarizerTried{Compaction: compaction, I: 1, N: 2, Model: small, Outcome: "spent", Why: "context_length"})
 	asks := sent
 	add(HandoffRejected{Compaction: compaction, Request: asks, Why: "headings", Missing: []string{"Open work"}})
-	staging := add(StagingCreated{Version: 3, Compaction: compaction, N: 2, Segments: Text{B: 0, MediaType: json}, Target: 4000, Window: Capacity{N: 28672, Source: "setting"}},
+	staging := add(StagingCreated{Version: 3, Compaction: compaction, Ranges: []Range{{From: turn.Item(), To: ItemID{Seq: reply, Part: 2}}}, Source: sha("26")[:32], N: 2, Segments: Text{B: 0, MediaType: json}, Target: 4000, Window: Capacity{N: 28672, Source: "setting"}},
 		text(`[{"ordinal":0,"ranges":[{"from":"26","to":"27"}],"fingerprint":"`+sha("s0")[:32]+`","tokens":{"n":20,"by":"est"}},{"ordinal":1,"ranges":[{"from":"28","to":"32.2"}],"fingerprint":"`+sha("s1")[:32]+`","tokens":{"n":40,"by":"est"}}]`))
-	add(StagingMapped{Staging: staging, Ordinal: 0, Request: asks, Model: small, Tokens: est(7)}, text("The user reports a crash."))
+	add(StagingMapped{Staging: staging, Ordinal: 0, First: turn.Item(), Request: asks, Model: small, Tokens: est(7)}, text("The user reports a crash."))
 	add(StagingRepartitioned{Staging: staging, Round: 1, Dropped: []int{1}, N: 1, Segments: Text{B: 0, MediaType: json}, Target: 2000, Window: &Capacity{N: 14336, Source: "learned"}},
 		text(`[{"ordinal":2,"ranges":[{"from":"28","to":"32.2"}],"fingerprint":"`+sha("s2")[:32]+`","tokens":{"n":40,"by":"est"}}]`))
 	add(StagingSequenced{Staging: staging, Missing: []int{2}, Why: "rate_limit"})
 	add(StagingReread{Staging: staging, Level: 1, Group: 0, Ranges: []Range{{From: Seq(28).Item(), To: ItemID{Seq: reply, Part: 2}}}})
 	reduced := add(StagingReduced{Staging: staging, Level: 1, Group: 0, Inputs: []int{0, 2}, Final: true, Request: asks, Tokens: est(9)}, text("## Goal\nGuard the division."))
-	add(StagingAudited{Staging: staging, Candidate: reduced, Pass: false, Request: asks, Text: &Text{}}, text("The failing test is not named."))
+	add(StagingAudited{Staging: staging, Candidate: reduced, Maps: []int{0, 2}, Pass: false, Request: asks, Text: &Text{}}, text("The failing test is not named."))
 	add(StagingCorrected{Staging: staging, Round: 1, Request: asks, Tokens: est(12)}, text("## Goal\nGuard the division (TestDiv)."))
 	add(StagingRenewed{Staging: staging, Model: agent, Budgets: []string{"repartition"}})
 	add(StagingInvalidated{Of: staging, Why: "source_changed"})
@@ -189,7 +189,7 @@ func samples() []sample {
 		BaseRevision: 61, Replaces: Seq(11).Item(), Stale: []string{"calc.go"}, ToolsGone: []string{"mcp__issues__find"},
 		Before: Tokens{N: 211, By: "provider"}, After: est(96), Text: Text{B: 0}, Tokens: est(12),
 	}, text("## Goal\nGuard the division (TestDiv)."), text(`["`+sha("26")[:32]+`"]`))
-	add(CompactionFailed{Compaction: compaction, Kind: "incomplete", Defers: true})
+	add(CompactionFailed{Compaction: compaction, Kind: "exhausted", Defers: true, Detail: &Text{}}, text("small: 429 too many requests"))
 
 	section = "legacy"
 	add(StagingSaved{Version: 2, Segments: []SavedSegment{{Ordinal: 0, Items: []Seq{26, 27}}}, Summaries: []Text{{B: 0}}}, text("The user reports a crash."))

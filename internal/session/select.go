@@ -182,6 +182,7 @@ func (f *Fold) upTo(in *stretch, b *branch, last, next Seq) Branch {
 	waits := len(s.Queue) > 0 && from == last+1
 	f.extend(&s, b, from, last)
 	f.plan(&s, in, next)
+	f.stagingOf(&s, in)
 	s = idle(s)
 	if !waits {
 		s.Queue = nil

@@ -24,9 +24,16 @@ type Branch struct {
 	Sent     Sent   // the newest request whose body the next one may begin with
 	Size     Size
 	Turn     *Turn // nil when idle
-	Last     Ended // the turn that ended last
-	Run      string
-	ReadOnly string // why this program may not write the branch, or ""
+	// Asked is a compaction that waits for a safe boundary, Compaction one that
+	// is under way, Staging what a MapReduce has come to so far, Checkpoint the
+	// newest one: its text is the view's.
+	Asked      *Asked
+	Compaction *Compacting
+	Staging    *Staging
+	Checkpoint Checkpointed
+	Last       Ended // the turn that ended last
+	Run        string
+	ReadOnly   string // why this program may not write the branch, or ""
 }
 
 // Plan is the model's todo list.
@@ -87,6 +94,8 @@ type Turn struct {
 	FailedSince time.Time // when the first of them was rejected
 	Open        Open      // the request without an answer, zero for none
 	Rejection   *Rejection
+	Deferred    bool // no compaction is begun by the trigger any more (CMP-10)
+	Recovered   int  // compactions since the last reply because a request was too long (CMP-14)
 	Reply       ReplyCompleted
 	ReplyAt     Seq
 	Calls       []Call // of the last reply, in order
@@ -221,6 +230,7 @@ func Fields() map[string]Kind {
 		"Branch.Name": Grows, "Branch.Head": Grows, "Branch.View": Moves, "Branch.Plan": Moves,
 		"Branch.Queue": Moves, "Branch.Model": Moves, "Branch.Reason": Moves, "Branch.Tools": Moves,
 		"Branch.Assembly": Moves, "Branch.Sent": Grows, "Branch.Size": Moves, "Branch.Turn": Idles,
+		"Branch.Asked": Idles, "Branch.Compaction": Idles, "Branch.Staging": Moves, "Branch.Checkpoint": Moves,
 		"Branch.Last": Grows, "Branch.Run": Grows, "Branch.ReadOnly": Grows,
 		"Session.ID": Grows, "Session.Format": Grows, "Session.Workspace": Grows, "Session.Title": Grows,
 		"Session.Settings": Grows, "Session.Configured": Grows, "Session.Mode": Grows, "Session.Grants": Grows,

@@ -1,0 +1,343 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+)
+
+// Asked is a compaction that was asked for and has not begun.
+type Asked struct {
+	At    Seq // compaction.requested
+	By    string
+	Focus *Text
+}
+
+// Compacting is a compaction that is under way (CMP-8): what it covers, and how far
+// the summarizers have come with it.
+type Compacting struct {
+	At      Seq // compaction.started
+	Asked   Asked
+	Started CompactionStarted
+	Route   string // that is taken now
+	Entry   int    // of the chain: the model that is tried, -1 before the first
+	Open    []Asking
+	Tries   []Tries // of the model that is tried now
+	Over    int     // requests that were refused as too long, by the model that is tried now
+}
+
+// Asking is one request to a summarizer without an answer yet.
+type Asking struct {
+	Seq   Seq
+	Unit  string
+	Model Model
+}
+
+// Tries are attempts at one unit of work that gave nothing.
+type Tries struct {
+	Unit     string
+	N        int
+	At       Seq // the last one's end
+	Time     time.Time
+	Class    string // of the reply; or why the handoff was rejected
+	Error    *ProviderError
+	Reminded bool // sections were missing, and it is asked for them once more
+}
+
+// Staging is the accepted work of a MapReduce (MR-9).
+type Staging struct {
+	At          Seq // staging.created
+	Version     int
+	Ranges      []Range
+	Source      string
+	Missing     []int // ordinals without a map
+	Maps        []Mapped
+	Next        int // the next ordinal
+	Segments    []SegmentList
+	Target      int
+	Window      Capacity
+	Round       int // repartitions so far
+	Sequential  bool
+	Reduced     []Reduction
+	Rereads     []StagingReread
+	Candidate   Seq // the text that is audited, 0 for none
+	Final       Reduction
+	Corrections int
+	Audited     []int // ordinals that the candidate was compared with, and passed
+	Objection   Seq   // the audit that did not pass, until it is corrected
+	Legacy      bool  // a shape of before: it is voided by the next compaction
+}
+
+// Mapped is an accepted map.
+type Mapped struct {
+	Ordinal int
+	At      Seq
+	First   ItemID
+	Tokens  Tokens
+}
+
+// A SegmentList names where segments stand: body entry of the event At.
+type SegmentList struct {
+	At Seq
+	B  int
+	N  int
+}
+
+// Reduction is an accepted reduction or correction.
+type Reduction struct {
+	At     Seq
+	Level  int
+	Group  int
+	Inputs []int
+	Tokens Tokens
+}
+
+// Checkpointed is the newest checkpoint of a branch, as facts.
+type Checkpointed struct {
+	At     Seq
+	Kind   string
+	Ranges []Range
+	Before Tokens
+	After  Tokens
+}
+
+func (f *Fold) applyCompaction(b *branch, e Entry) {
+	s := &b.state
+	switch ev := e.Event.(type) {
+	case CompactionRequested:
+		s.Asked = &Asked{At: e.Seq, By: ev.By, Focus: ev.Focus}
+	case CompactionStarted:
+		c := &Compacting{At: e.Seq, Started: ev, Route: ev.Route, Entry: -1}
+		if s.Asked != nil {
+			c.Asked = *s.Asked
+		}
+		s.Compaction, s.Asked = c, nil
+		if t := s.Turn; t != nil && ev.Reason == "overflow" {
+			s.turn(t.ID, func(t *Turn) { t.Recovered++ })
+		}
+	case SummarizerTried:
+		s.compaction(ev.Compaction, func(c *Compacting) {
+			c.Entry, c.Tries, c.Over = ev.I-1, nil, 0
+		})
+	case HandoffRejected:
+		s.compaction(ev.Compaction, func(c *Compacting) {
+			for i := range c.Tries {
+				if t := &c.Tries[i]; t.At == ev.Request {
+					t.N, t.Class, t.Reminded = t.N+1, ev.Why, t.Reminded || len(ev.Missing) > 0
+					t.At, t.Time = e.Seq, e.At
+				}
+			}
+		})
+	case CompactionFailed:
+		s.Asked, s.Compaction = nil, nil
+		if t := s.Turn; t != nil && ev.Defers {
+			s.turn(t.ID, func(t *Turn) { t.Deferred = true })
+		}
+	case CheckpointCommitted:
+		s.Asked, s.Compaction, s.Staging = nil, nil, nil
+		b.now().staging, b.now().staged = nil, true
+		s.Checkpoint = Checkpointed{e.Seq, ev.Kind, ev.Ranges, ev.Before, ev.After}
+		if t := s.Turn; t != nil {
+			s.turn(t.ID, func(t *Turn) { t.Deferred, t.Rejection = false, nil })
+		}
+	}
+	f.applyStaging(b, e)
+}
+
+// compaction changes the one under way, if it is the one meant. Kept states
+// hold the old one, so it is copied.
+func (s *Branch) compaction(at Seq, change func(*Compacting)) {
+	if s.Compaction == nil || s.Compaction.At != at {
+		return
+	}
+	c := *s.Compaction
+	c.Open, c.Tries = slices.Clone(c.Open), slices.Clone(c.Tries)
+	change(&c)
+	s.Compaction = &c
+}
+
+// asked is a request to a summarizer.
+func (s *Branch) asked(e Entry, ev RequestSent) {
+	s.compaction(ev.Compaction, func(c *Compacting) {
+		c.Open = append(c.Open, Asking{e.Seq, ev.Unit, ev.Model})
+	})
+}
+
+// answered closes a request to a summarizer, and says whose it was. Where it
+// gave nothing, the attempt is spent; what came of a whole reply is said by
+// another event of the same batch.
+func (s *Branch) answered(e Entry, request Seq, class string, err *ProviderError) (Model, bool) {
+	if s.Compaction == nil {
+		return Model{}, false
+	}
+	i := slices.IndexFunc(s.Compaction.Open, func(a Asking) bool { return a.Seq == request })
+	if i < 0 {
+		return Model{}, false
+	}
+	a := s.Compaction.Open[i]
+	s.compaction(s.Compaction.At, func(c *Compacting) {
+		c.Open = slices.Delete(c.Open, i, i+1)
+		k := slices.IndexFunc(c.Tries, func(t Tries) bool { return t.Unit == a.Unit })
+		if k < 0 {
+			c.Tries, k = append(c.Tries, Tries{Unit: a.Unit}), len(c.Tries)
+		}
+		t := &c.Tries[k]
+		if class == "" { // a whole one
+			t.At = request
+			return
+		}
+		t.At, t.Time, t.Class, t.Error = e.Seq, e.At, class, err
+		switch {
+		case class == "lost", class == "cancelled": // spent by us, not by the provider
+			t.N++
+		case TooLong(class, err):
+			c.Over++
+		default:
+			t.N++
+		}
+	})
+	return a.Model, true
+}
+
+// TooLong says that a request was refused because it is too long for the
+// model's window.
+func TooLong(class string, err *ProviderError) bool {
+	return class == "overflow" && (err == nil || err.Sub == "input" || err.Sub == "")
+}
+
+func (f *Fold) applyStaging(b *branch, e Entry) {
+	s := &b.state
+	switch ev := e.Event.(type) {
+	case StagingCreated:
+		g := &Staging{
+			At: e.Seq, Version: ev.Version, Ranges: ev.Ranges, Source: ev.Source, Next: ev.N, Target: ev.Target, Window: ev.Window,
+			Segments: []SegmentList{{e.Seq, ev.Segments.B, ev.N}},
+		}
+		for i := range ev.N {
+			g.Missing = append(g.Missing, i)
+		}
+		s.Staging = g
+		s.compaction(ev.Compaction, func(c *Compacting) { c.Route, c.Over = "map_reduce", 0 })
+	case StagingMapped:
+		s.staging(ev.Staging, func(g *Staging) {
+			g.Missing = slices.DeleteFunc(slices.Clone(g.Missing), func(o int) bool { return o == ev.Ordinal })
+			g.Maps = append(slices.Clip(g.Maps), Mapped{ev.Ordinal, e.Seq, ev.First, ev.Tokens})
+			slices.SortFunc(g.Maps, func(a, b Mapped) int {
+				if a.First.Before(b.First) {
+					return -1
+				}
+				return 1
+			})
+		})
+	case StagingRepartitioned:
+		s.staging(ev.Staging, func(g *Staging) {
+			g.Missing = slices.DeleteFunc(slices.Clone(g.Missing), func(o int) bool { return slices.Contains(ev.Dropped, o) })
+			for range ev.N {
+				g.Missing = append(g.Missing, g.Next)
+				g.Next++
+			}
+			g.Segments = append(slices.Clip(g.Segments), SegmentList{e.Seq, ev.Segments.B, ev.N})
+			g.Round, g.Target = ev.Round, ev.Target
+			if ev.Window != nil {
+				g.Window = *ev.Window
+			}
+		})
+		if s.Compaction != nil {
+			s.compaction(s.Compaction.At, func(c *Compacting) { c.Over = 0 })
+		}
+	case StagingSequenced:
+		s.staging(ev.Staging, func(g *Staging) { g.Sequential = true })
+	case StagingReduced:
+		s.staging(ev.Staging, func(g *Staging) {
+			r := Reduction{e.Seq, ev.Level, ev.Group, ev.Inputs, ev.Tokens}
+			if ev.Final {
+				g.Candidate, g.Final, g.Audited, g.Objection = e.Seq, r, nil, 0
+				return
+			}
+			g.Reduced = append(slices.Clip(g.Reduced), r)
+		})
+	case StagingReread:
+		s.staging(ev.Staging, func(g *Staging) { g.Rereads = append(slices.Clip(g.Rereads), ev) })
+	case StagingAudited:
+		s.staging(ev.Staging, func(g *Staging) {
+			switch {
+			case ev.Candidate != g.Candidate:
+			case ev.Pass:
+				g.Audited = append(slices.Clip(g.Audited), ev.Maps...)
+			default:
+				g.Objection = e.Seq
+			}
+		})
+	case StagingCorrected:
+		s.staging(ev.Staging, func(g *Staging) {
+			g.Candidate, g.Audited, g.Objection, g.Corrections = e.Seq, nil, 0, ev.Round
+			g.Final.At, g.Final.Tokens = e.Seq, ev.Tokens
+		})
+	case StagingRenewed:
+		s.staging(ev.Staging, func(g *Staging) {
+			g.Round, g.Sequential, g.Corrections = 0, false, 0
+			if g.Objection != 0 || len(g.Missing) == 0 {
+				g.Reduced, g.Rereads, g.Candidate, g.Objection, g.Audited = nil, nil, 0, 0, nil
+			}
+		})
+	case StagingInvalidated:
+		if s.Staging != nil && s.Staging.At == ev.Of {
+			s.Staging = nil
+		}
+	case StagingSaved:
+		s.Staging = &Staging{At: e.Seq, Version: ev.Version, Legacy: true}
+	case SplitSaved:
+		s.Staging = &Staging{At: e.Seq, Legacy: true}
+	default:
+		return
+	}
+	b.now().staging, b.now().staged = s.Staging, true
+}
+
+func (s *Branch) staging(at Seq, change func(*Staging)) {
+	if s.Staging == nil || s.Staging.At != at || s.Staging.Legacy {
+		return
+	}
+	g := *s.Staging
+	change(&g)
+	s.Staging = &g
+}
+
+// stagingOf puts the accepted work into a selected state: it survives if all
+// that it was made from does (BRN-7).
+func (f *Fold) stagingOf(s *Branch, in *stretch) {
+	s.Staging = nil
+	for ; in != nil; in = in.base.in {
+		if !in.staged {
+			continue
+		}
+		if g := in.staging; g != nil && !g.Legacy && Fingerprint(s.View, g.Ranges) == g.Source {
+			s.Staging = g
+		}
+		return
+	}
+}
+
+// Fingerprint is a hash over the items of ranges as a view shows them: another
+// item, another text of one, or one that is not shown makes it another.
+func Fingerprint(v View, ranges []Range) string {
+	h := sha256.New()
+	for _, span := range v.spans {
+		for _, i := range span.at {
+			it, ok := v.resolve(v.table.at(int(i)))
+			if ok && Within(ranges, it.ID) {
+				fmt.Fprintf(h, "%s %d %d\n", it.ID, it.At, it.Text.B)
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Within reports whether ranges, in order, hold an item.
+func Within(ranges []Range, id ItemID) bool {
+	i := sort.Search(len(ranges), func(i int) bool { return !ranges[i].To.Before(id) })
+	return i < len(ranges) && !id.Before(ranges[i].From)
+}
