@@ -157,3 +157,11 @@ type Range struct {
 	From ItemID `json:"from"`
 	To   ItemID `json:"to"`
 }
+
+// A Piece is a part of a text that is made for one request: a literal, or body
+// entry B of the event At.
+type Piece struct {
+	Lit string
+	At  Seq // 0 for a literal
+	B   int
+}

@@ -1,5 +1,7 @@
 package session
 
+import "slices"
+
 // An ItemKind says what a context item is (CTX-1).
 type ItemKind string
 
@@ -102,6 +104,36 @@ func (v View) All(yield func(Item) bool) {
 		}
 	}
 	g.flush(yield)
+}
+
+// Recorded visits every recorded item of the view, in recorded order, with
+// whether it is shown: it is not covered by the checkpoint. What was removed
+// is left out, edits are applied.
+func (v View) Recorded(yield func(it Item, shown bool) bool) {
+	bare := v
+	bare.covered = nil
+	for _, span := range v.spans {
+		for _, i := range span.at {
+			it, ok := bare.resolve(v.table.at(int(i)))
+			if ok && !yield(it, !Within(v.covered, it.ID)) {
+				return
+			}
+		}
+	}
+}
+
+// Checkpoint is the checkpoint item that stands for what is covered.
+func (v View) Checkpoint() (Item, bool) {
+	if v.checkpoint == nil {
+		return Item{}, false
+	}
+	return *v.checkpoint, true
+}
+
+// Masked reports whether an item of ranges shows something else than it was
+// recorded with.
+func (v View) Masked(ranges []Range) bool {
+	return slices.ContainsFunc(v.edited, func(it Item) bool { return Within(ranges, it.ID) })
 }
 
 // resolve applies coverage, removals and edits to a recorded item.

@@ -1,0 +1,87 @@
+package compact
+
+import (
+	"time"
+
+	"varve/internal/session"
+)
+
+// Bounds of one request to one model (FIN-3).
+const (
+	MaxTries    = 3
+	firstWait   = 250 * time.Millisecond
+	longestWait = 60 * time.Second
+)
+
+// Spent says why the model that is tried now is not asked again, or "".
+func Spent(c session.Compacting) string {
+	for _, t := range c.Tries {
+		switch {
+		case t.N == 0:
+		case t.N >= MaxTries:
+			return t.Class
+		case t.Reminded && t.Class == "sections" && t.N >= 2:
+			return t.Class
+		case t.Class == "error" && (t.Error == nil || !t.Error.Retry):
+			if t.Error != nil {
+				return t.Error.Kind
+			}
+			return t.Class
+		}
+		if _, ok := notBefore(t); !ok {
+			return "waits_too_long"
+		}
+	}
+	return ""
+}
+
+// Attempt is the number of the next attempt at a unit, from 1, and when it may
+// be made at the earliest.
+func Attempt(c session.Compacting, unit string) (n int, at time.Time) {
+	for _, t := range c.Tries {
+		if t.Unit == unit && t.N > 0 {
+			at, _ = notBefore(t)
+			return t.N + 1, at
+		}
+	}
+	return 1, time.Time{}
+}
+
+// Reminded reports whether the last handoff of a unit lacked sections, and it
+// is asked for them.
+func Reminded(c session.Compacting, unit string) bool {
+	for _, t := range c.Tries {
+		if t.Unit == unit {
+			return t.Reminded
+		}
+	}
+	return false
+}
+
+func notBefore(t session.Tries) (time.Time, bool) {
+	at := t.Time.Add(firstWait << min(max(t.N-1, 0), 8))
+	if t.Error != nil && t.Error.NotBefore != "" {
+		told, err := time.Parse(time.RFC3339Nano, t.Error.NotBefore)
+		if err == nil {
+			at = told
+		}
+		if at.Sub(t.Time) > longestWait {
+			return time.Time{}, false
+		}
+	}
+	return at, true
+}
+
+// Failing says why maps are asked for one at a time from now on, or "": one of
+// them has failed while several ran (MR-4).
+func Failing(c session.Compacting, g *session.Staging) string {
+	if g == nil || g.Legacy || g.Sequential || len(g.Missing) == 0 {
+		return ""
+	}
+	for _, t := range c.Tries {
+		if t.N > 0 {
+			return t.Class
+		}
+	}
+	return ""
+}

@@ -1,0 +1,141 @@
+package compact
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"varve/internal/session"
+)
+
+// A section is one that a handoff has (CMP-6). Headings are matched loosely: a
+// word of it is enough.
+type section struct {
+	title string
+	words []string
+	must  bool
+}
+
+var sections = []section{
+	{"Objective", []string{"objective", "goal"}, true},
+	{"Constraints", []string{"constraint"}, false},
+	{"Decisions and Evidence", []string{"decision", "evidence"}, false},
+	{"Invalidations", []string{"invalidat", "superseded"}, false},
+	{"Work State", []string{"work state", "progress", "status"}, true},
+	{"Next Action", []string{"next action", "next step"}, true},
+	{"Files", []string{"file"}, false},
+	{"Code & Anchors", []string{"code", "anchor"}, false},
+}
+
+// Missing names the sections without which a text is no handoff.
+func Missing(text []byte) []string {
+	at := places(text)
+	var out []string
+	for i, s := range sections {
+		if s.must && at[i] < 0 {
+			out = append(out, s.title)
+		}
+	}
+	return out
+}
+
+// Fill adds the other sections that are missing, empty, each at its place.
+func Fill(text []byte) []byte {
+	text = bytes.TrimSpace(text)
+	for i, s := range sections {
+		at := places(text)
+		if at[i] >= 0 {
+			continue
+		}
+		put := len(text)
+		for _, next := range at[i+1:] {
+			if next >= 0 {
+				put = min(put, next)
+			}
+		}
+		head := "## " + s.title + "\n\n"
+		if put == len(text) {
+			text = append(bytes.TrimRight(text, "\n"), "\n\n"+strings.TrimRight(head, "\n")...)
+		} else {
+			text = slices.Insert(slices.Clone(text), put, []byte(head)...)
+		}
+	}
+	return text
+}
+
+// places are the byte offsets of the first heading of each section, -1 for
+// none.
+func places(text []byte) []int {
+	out := make([]int, len(sections))
+	for i := range out {
+		out[i] = -1
+	}
+	fenced, off := false, 0
+	for line := range bytes.Lines(text) {
+		at := off
+		off += len(line)
+		s := strings.TrimSpace(string(line))
+		if strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") {
+			fenced = !fenced
+		}
+		title, ok := heading(s)
+		if fenced || !ok {
+			continue
+		}
+		for i, sec := range sections {
+			if out[i] < 0 && slices.ContainsFunc(sec.words, func(w string) bool { return strings.Contains(title, w) }) {
+				out[i] = at
+				break
+			}
+		}
+	}
+	return out
+}
+
+// heading is the title of a line that is one, in lower case: `# …`, or a line
+// in bold.
+func heading(s string) (string, bool) {
+	t := strings.TrimLeft(s, "#")
+	level := len(s) - len(t)
+	switch {
+	case level > 0 && level < 4:
+	case level == 0 && len(s) > 4 && strings.HasPrefix(s, "**") && strings.HasSuffix(strings.TrimRight(s, ":"), "**"):
+	default:
+		return "", false
+	}
+	return strings.ToLower(strings.Trim(t, " \t*:_.")), true
+}
+
+// Notes are what the application itself knows of a handoff, and adds (CMP-6).
+type Notes struct {
+	Ranges []session.Range
+	Stale  []string // files that have changed since they were observed
+	Gone   []string // tools
+}
+
+// Annotate puts the notes behind a handoff. What is measured and installed is
+// the whole.
+func Annotate(text []byte, n Notes) []byte {
+	var b bytes.Buffer
+	b.Write(bytes.TrimSpace(text))
+	b.WriteString("\n\n---\nAdded by the application, not by the summarizer:\n")
+	list := make([]string, len(n.Ranges))
+	for i, r := range n.Ranges {
+		list[i] = r.From.String()
+		if r.To != r.From {
+			list[i] += "-" + r.To.String()
+		}
+	}
+	if len(list) > 12 {
+		list = append(list[:11], fmt.Sprintf("… %s", list[len(list)-1]))
+	}
+	fmt.Fprintf(&b, "- This stands for items %s of the conversation. They are kept, and not shown.\n", strings.Join(list, ", "))
+	for _, f := range n.Stale {
+		fmt.Fprintf(&b, "- Stale: %s has changed since it was read. Read it again before relying on it.\n", f)
+	}
+	for _, t := range n.Gone {
+		fmt.Fprintf(&b, "- The tool %s is not available any more.\n", t)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
