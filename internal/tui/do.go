@@ -117,7 +117,9 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 	case ActEditor:
 		return r.edit(c.comp.Draft().Whole())
 	case ActPlan:
-		c.planOpen = !c.planOpen
+		if c.planOpen = !c.planOpen; c.planOpen && len(c.tr.todo.tasks) == 0 {
+			c.hint = "There is no plan in this branch. The next one is shown here."
+		}
 	case ActExpand:
 		c.tr.unfold()
 	case ActRedraw:

@@ -2,9 +2,11 @@ package tui
 
 import (
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 
 	"varve/internal/session"
+	"varve/internal/tui/plain"
 	"varve/internal/words"
 )
 
@@ -30,6 +32,43 @@ func changesOf(e session.Entry, ev session.FilesChanged) []session.FileChange {
 		return []session.FileChange{{Op: "change", Path: "the list can't be read: " + words.OneLine(err.Error())}}
 	}
 	return out
+}
+
+// changedWords say who changed files, where no call did.
+func changedWords(ev session.FilesChanged) string {
+	if ev.By == "restore" {
+		return words.Count(ev.N, "file") + " restored."
+	}
+	return words.Count(ev.N, "file") + " changed (" + plain.Clean(ev.By) + ")."
+}
+
+// restoreWords say what a restore of files could not do, or that it did nothing;
+// what it did is another event.
+func restoreWords(e session.Entry, ev session.RestoreFinished) string {
+	list := func(b int) (paths []string, err error) {
+		p, err := e.Part(b)
+		if err == nil && p.Ref != nil { // a list that long is not shown
+			return []string{"a long list of files"}, nil
+		}
+		if err == nil {
+			err = json.Unmarshal(p.Bytes, &paths)
+		}
+		return paths, err
+	}
+	done, err := list(ev.Done.B)
+	var failed []string
+	if err == nil {
+		failed, err = list(ev.Failed.B)
+	}
+	switch {
+	case err != nil:
+		return "Files were restored; the list can't be read: " + words.OneLine(err.Error())
+	case len(failed) > 0:
+		return "Could not be restored: " + words.OneLine(strings.Join(failed, ", "))
+	case len(done) == 0:
+		return "No file was restored."
+	}
+	return ""
 }
 
 // sidesOf are the sides of the one file that was changed, nil where they can't
