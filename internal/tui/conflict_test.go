@@ -30,7 +30,7 @@ func TestConflictOffersTwoWays(t *testing.T) {
 		sees    []string
 		fork    string
 	}{
-		"while a turn runs there": {true, drive.ErrHeld, []string{"another window or process is working on", "▸ r  Wait, and follow it here", "before the turn that runs there"}, "Seq:5 Select:before"},
+		"while a turn runs there": {true, drive.ErrHeld, []string{"another window or process is working on", "▸ r  Wait, and follow it here", "what was there before the turn that runs"}, "Seq:5 Select:before"},
 		"while it is idle":        {false, drive.ErrHeld, []string{"Wait, and follow it here", "with what you see here"}, "Seq:5 Select:head"},
 		"it was faster":           {false, drive.ErrConflict, []string{"another window has changed this", "▸ r  Reload: show what is there now"}, "Seq:5 Select:head"},
 	} {
