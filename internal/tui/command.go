@@ -254,7 +254,7 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 	case operatedMsg:
 		return r.operated(m)
 	case elsewhereMsg:
-		return r.elsewhere(m)
+		return r.goesOn(m)
 	case forkedMsg:
 		return r.forked(m)
 	case wentMsg:

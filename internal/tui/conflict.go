@@ -43,6 +43,11 @@ func (r *Root) conflict(err error, m operateMsg) bool {
 	return r.conflictOver(err, "Nothing was changed: ", "", elsewhereMsg{op: drive.Fork{From: from}, rest: m.what})
 }
 
+// elsewhere reports whether what was refused is in another window's way.
+func elsewhere(err error) bool {
+	return errors.Is(err, drive.ErrHeld) || errors.Is(err, drive.ErrConflict)
+}
+
 // point is what this window has seen of the branch: without the turn that runs
 // in another one.
 func (r *Root) point() session.Reference {
@@ -83,8 +88,8 @@ func (r *Root) conflictOver(err error, what, stays string, fork elsewhereMsg) bo
 	return true
 }
 
-// elsewhere does one of the two.
-func (r *Root) elsewhere(m elsewhereMsg) tea.Cmd {
+// goesOn does one of the two.
+func (r *Root) goesOn(m elsewhereMsg) tea.Cmd {
 	if m.op == nil {
 		return r.anew(r.id)
 	}

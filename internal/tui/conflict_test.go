@@ -103,6 +103,15 @@ func TestConflictLosesNoDraft(t *testing.T) {
 		s.wantCommands(`say "mine" steer=false`)
 		s.wantDraft("and more")
 	})
+	// A command of the user's own comes back too.
+	scene(t, func(s *stage) {
+		s.works("theirs")
+		s.a.noShell = drive.ErrHeld
+		s.now()
+		s.press("!ls -l<enter>")
+		s.sees("✗ another window or process")
+		s.wantDraft("!ls -l")
+	})
 	// What is refused for another reason is offered nothing.
 	scene(t, func(s *stage) {
 		s.works("theirs")

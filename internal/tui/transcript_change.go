@@ -2,7 +2,6 @@ package tui
 
 import (
 	"encoding/json"
-	"strings"
 	"unicode/utf8"
 
 	"varve/internal/session"
@@ -42,9 +41,9 @@ func changedWords(ev session.FilesChanged) string {
 	return words.Count(ev.N, "file") + " changed (" + plain.Clean(ev.By) + ")."
 }
 
-// restoreWords say what a restore of files could not do, or that it did nothing;
-// what it did is another event.
-func restoreWords(e session.Entry, ev session.RestoreFinished) string {
+// restored is the row of what a restore of files could not do, or that it did
+// nothing; what it did is another event.
+func restored(e session.Entry, ev session.RestoreFinished) *row {
 	list := func(b int) (paths []string, err error) {
 		p, err := e.Part(b)
 		if err == nil && p.Ref != nil { // a list that long is not shown
@@ -55,6 +54,7 @@ func restoreWords(e session.Entry, ev session.RestoreFinished) string {
 		}
 		return paths, err
 	}
+	r := &row{kind: rowNotice, ink: inkWarn}
 	done, err := list(ev.Done.B)
 	var failed []string
 	if err == nil {
@@ -62,13 +62,18 @@ func restoreWords(e session.Entry, ev session.RestoreFinished) string {
 	}
 	switch {
 	case err != nil:
-		return "Files were restored; the list can't be read: " + words.OneLine(err.Error())
+		r.head = "Files were restored; the list can't be read: " + plain.Clean(words.OneLine(err.Error()))
 	case len(failed) > 0:
-		return "Could not be restored: " + words.OneLine(strings.Join(failed, ", "))
+		r.head = words.Count(len(failed), "file") + " could not be restored."
+		for _, path := range failed {
+			r.files = append(r.files, session.FileChange{Op: "left", Path: path})
+		}
 	case len(done) == 0:
-		return "No file was restored."
+		r.head = "No file was restored."
+	default:
+		return nil
 	}
-	return ""
+	return r
 }
 
 // sidesOf are the sides of the one file that was changed, nil where they can't

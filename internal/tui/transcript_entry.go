@@ -357,7 +357,7 @@ func noted(e session.Entry) *row {
 			r.text(e, ev.Text)
 		}
 	case session.RestoreFinished:
-		r.ink, r.head = inkWarn, restoreWords(e, ev)
+		return restored(e, ev)
 	}
 	if r.head == "" {
 		return nil
