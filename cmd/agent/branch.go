@@ -245,10 +245,7 @@ func (w *way) say(t told, files *harness.Files, workspace string) {
 			verbs = map[string]string{drive.WriteFile: "write ", drive.DeleteFile: "delete ", drive.LeaveFile: "leave "}
 		}
 		for _, f := range files.Steps {
-			name := f.Path
-			if rel, ok := strings.CutPrefix(name, workspace+"/"); ok {
-				name = rel
-			}
+			name := within(f.Path, workspace)
 			line := verbs[f.Act] + words.OneLine(name)
 			switch f.Act {
 			case drive.WriteFile:

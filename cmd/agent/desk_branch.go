@@ -128,7 +128,7 @@ func (d *desk) Limbs(ctx context.Context) ([]tui.Limb, error) {
 			limb.From = "from " + x.Parent
 		}
 		for _, v := range x.Labels {
-			r := tui.Revert{Label: v.Name, Preview: line(v.At, v.Preview.B)}
+			r := tui.Revert{Label: v.Name, Preview: line(v.At, v.Preview.B), Back: backAt(l.Session, x.Head, v.Name)}
 			if e, err := l.Session.Entry(v.At); err == nil {
 				r.Age = ago(e.At, time.Now())
 			}
@@ -140,10 +140,10 @@ func (d *desk) Limbs(ctx context.Context) ([]tui.Limb, error) {
 }
 
 // Operate does a branch operation and opens what it made.
-func (d *desk) Operate(ctx context.Context, op drive.Operation) (tui.Identity, string, error) {
+func (d *desk) Operate(ctx context.Context, op drive.Operation) (tui.Operated, error) {
 	l, err := d.at(ctx)
 	if err != nil {
-		return tui.Identity{}, "", err
+		return tui.Operated{}, err
 	}
 	text := ""
 	if r, ok := op.(drive.Revert); ok {
@@ -155,13 +155,13 @@ func (d *desk) Operate(ctx context.Context, op drive.Operation) (tui.Identity, s
 	}
 	out, err := l.Operate(ctx, op)
 	if err != nil {
-		return tui.Identity{}, "", err
+		return tui.Operated{}, err
 	}
 	if out.Branch == l.Branch { // its jobs go on
-		return d.Identity(), text, nil
+		return tui.Operated{ID: d.Identity(), Label: out.Label, Text: text}, nil
 	}
 	id, err := d.Branch(ctx, out.Branch)
-	return id, text, err
+	return tui.Operated{ID: id, Label: out.Label, Text: text}, err
 }
 
 // Branch opens a branch of this session in place of the one that is open, or the

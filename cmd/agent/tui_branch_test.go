@@ -14,7 +14,7 @@ func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4
 	x.says("/revert")
 	x.sees("Revert: go back to before…", "▸ a second thing", "first of all")
 	x.in(keyEnter)
-	x.sees("Back to before that message", "> a second thing")
+	x.sees("Back to before “a second thing”. It is below, to be changed.", "> a second thing")
 	x.await("the message gone from the conversation", func() bool { return !strings.Contains(x.screen(), "You said: a second thing") })
 	x.in(" indeed")
 	x.sees("> a second thing indeed")

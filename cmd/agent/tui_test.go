@@ -49,6 +49,8 @@ func TestInterface(t *testing.T) {
 		{"puppet's session", playPuppetsSession},
 		{"outside", playOutside},
 		{"branches", playBranches},
+		{"files back", playFilesBack},
+		{"fork beside", playForkBeside},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -381,8 +383,9 @@ func playTwoWindows(h *tuiHouse) { // LOG-14, case SES-06
 	y := h.open("resume", h.id())
 	y.sees("Another window works on this session", "▌ story")
 	y.says("me too")
-	y.sees("another window or process is working on this branch", "> me too")
+	y.sees("another window or process is working on", "> me too")
 	y.in(keyEsc)
+	y.gone("Another window works here")
 	close(h.gate)
 	x.sees("there was an end.")
 	y.sees("there was an end.")

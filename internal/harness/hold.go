@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,10 +11,12 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"varve/internal/harness/drive"
 )
 
 // ErrHeld says that another process works on the branch.
-var ErrHeld = errors.New("another window or process is working on this branch: it is followed here; close it there to go on here")
+var ErrHeld = drive.ErrHeld
 
 // A hold is the run lock of a branch (LOG-14): an OS lock that the kernel
 // frees when its owner dies. Its file says nothing and may be deleted while

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"time"
 
+	"varve/internal/harness/drive"
 	"varve/internal/jsonl"
 	"varve/internal/session"
 )
 
 // ErrConflict says that somebody else changed the branch meanwhile: nothing
 // was written (LOG-6).
-var ErrConflict = errors.New("the branch has moved on")
+var ErrConflict = drive.ErrConflict
 
 // errWritten says that the lines are in the file and count, but that it is not
 // known whether they are on the disk: nothing that depends on them may be done

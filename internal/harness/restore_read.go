@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"varve/internal/harness/drive"
 	"varve/internal/session"
@@ -184,4 +185,52 @@ func (z sizes) planned(e session.Entry, ev session.RestorePlanned) ([]drive.File
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// A Restored is a restore of files that was recorded.
+type Restored struct {
+	Plan     session.Seq // the event that planned it
+	Branch   string
+	At       time.Time
+	UndoOf   session.Seq // the restore that it took back, 0 for none
+	Done     int         // files
+	Failed   int
+	Finished bool // its process lived to say what was done
+}
+
+// Restores lists the restores of files of every branch, oldest first.
+func (s *Session) Restores() ([]Restored, error) {
+	var out []Restored
+	err := s.scan(func(e session.Entry) error {
+		switch ev := e.Event.(type) {
+		case session.RestorePlanned:
+			out = append(out, Restored{Plan: e.Seq, Branch: e.Branch, At: e.At, UndoOf: ev.UndoOf})
+		case session.RestoreFinished:
+			i := slices.IndexFunc(out, func(r Restored) bool { return r.Plan == ev.Plan })
+			if i < 0 {
+				return nil
+			}
+			for _, list := range []struct {
+				at int
+				n  *int
+			}{{ev.Done.B, &out[i].Done}, {ev.Failed.B, &out[i].Failed}} {
+				var paths []string
+				p, err := e.Part(list.at)
+				if err != nil {
+					return err
+				}
+				b, err := s.Bytes(p)
+				if err == nil {
+					err = json.Unmarshal(b, &paths)
+				}
+				if err != nil {
+					return err
+				}
+				*list.n = len(paths)
+			}
+			out[i].Finished = true
+		}
+		return nil
+	})
+	return out, err
 }

@@ -51,10 +51,18 @@ type Agent interface {
 	Turns(ctx context.Context) ([]Turn, error)
 	// Limbs lists the branches of this session, oldest first.
 	Limbs(ctx context.Context) ([]Limb, error)
-	// Operate does a branch operation, and says who is on the screen then: a fork
-	// is gone to. The text is for the composer: the message that a revert went
-	// back to.
-	Operate(ctx context.Context, op drive.Operation) (Identity, string, error)
+	// Restores lists the restores of files of this session, newest first.
+	Restores(ctx context.Context) ([]Restore, error)
+	// PlanFiles says what an operation, or a [FilesBack], would do to files if
+	// they came along. Nothing is done. The error is why the operation itself
+	// can't be done.
+	PlanFiles(ctx context.Context, op drive.Operation) (FilePlan, error)
+	// Operate does a branch operation on the conversation. A fork is gone to.
+	Operate(ctx context.Context, op drive.Operation) (Operated, error)
+	// RestoreFiles does to files what was planned, as far as they are still as
+	// the session left them, and records it on the branch that is on the screen.
+	// With an error the plan says what was done before it.
+	RestoreFiles(ctx context.Context, to drive.FilesTo) (FilePlan, error)
 	// Branch goes to another branch of this session.
 	Branch(ctx context.Context, name string) (Identity, error)
 	// Models lists what can be chosen.

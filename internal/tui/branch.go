@@ -30,7 +30,17 @@ type Limb struct {
 }
 
 // A Revert is one that can be taken back.
-type Revert struct{ Label, Preview, Age string }
+type Revert struct {
+	Label, Preview, Age string
+	Back                bool // it is taken back, and nothing was done since
+}
+
+// Operated is what a branch operation made.
+type Operated struct {
+	ID    Identity // who is on the screen then
+	Label string   // of a revert
+	Text  string   // for the composer: the message that a revert went back to
+}
 
 const (
 	turnsPicker   = "turns"
@@ -42,13 +52,12 @@ type (
 	turnMsg    struct{ Turn } // one was chosen, to act on
 	operateMsg struct {
 		op   drive.Operation
-		said string
+		what string // it is about: a message, or a restore's time
 	}
-	branchMsg   struct{ name string } // go there
-	copyMsg     struct{ text string }
-	operatedMsg struct {
+	branchMsg struct{ name string } // go there
+	copyMsg   struct{ text string }
+	wentMsg   struct {
 		id   Identity
-		text string // for the composer
 		said string
 		err  error
 	}
@@ -89,12 +98,12 @@ func (r *Root) actOnMessage() tea.Cmd {
 }
 
 func (r *Root) fork() tea.Cmd {
-	now := PickRow{Title: "from here, as it is now", Value: operateMsg{drive.Fork{From: session.Reference{Branch: r.state.Branch.Name, Select: "head"}}, "A new branch, from here."}}
+	now := PickRow{Title: "from here, as it is now", Value: operateMsg{op: drive.Fork{From: session.Reference{Branch: r.state.Branch.Name, Select: "head"}}}}
 	return r.turns("Fork: a new branch that ends before…", []PickRow{now}, func(t Turn) tea.Msg { return r.forkBefore(t) })
 }
 
 func (r *Root) forkBefore(t Turn) tea.Msg {
-	return operateMsg{drive.Fork{From: session.Reference{Branch: r.state.Branch.Name, Seq: t.Item, Select: "before"}}, "A new branch; /tree leads back to the other."}
+	return operateMsg{drive.Fork{From: session.Reference{Branch: r.state.Branch.Name, Seq: t.Item, Select: "before"}}, t.Text}
 }
 
 func (r *Root) revert() tea.Cmd {
@@ -102,10 +111,7 @@ func (r *Root) revert() tea.Cmd {
 }
 
 func (r *Root) revertTo(t Turn) tea.Msg {
-	return operateMsg{
-		drive.Revert{Branch: r.state.Branch.Name, Message: t.Item, Preview: []byte(oneLine(t.Text))},
-		"Back to before that message: it is below, to be changed. Files are as they were. /rollback takes it back.",
-	}
+	return operateMsg{drive.Revert{Branch: r.state.Branch.Name, Message: t.Item, Preview: []byte(oneLine(t.Text))}, t.Text}
 }
 
 // act offers what can be done with a message.
@@ -117,26 +123,37 @@ func (r *Root) act(t Turn) tea.Cmd {
 	return nil
 }
 
-// rollback lists the reverts of this branch; with a label it takes that one back.
+// rollback lists the reverts of this branch, and the restores of files; with a
+// label it takes that revert back.
 func (r *Root) rollback(label string) tea.Cmd {
 	if !r.idleOnly() {
 		return nil
 	}
-	back := func(label string) tea.Msg {
-		return operateMsg{drive.RollBack{Branch: r.state.Branch.Name, Label: label}, "All is as " + label + " left it. What waited in the queue is held until you send it."}
-	}
+	branch := r.state.Branch.Name
+	back := func(label string) operateMsg { return operateMsg{op: drive.RollBack{Branch: branch, Label: label}} }
 	if label != "" {
-		return func() tea.Msg { return back(label) }
+		return answer(back(label))
 	}
-	r.open(waitingPicker(revertsPicker, "Rollback: take a revert back", "type to filter", func(row PickRow) tea.Msg { return back(row.Value.(string)) }))
+	r.open(waitingPicker(revertsPicker, "Rollback: take a revert back, or a restore of files", "type to filter", func(row PickRow) tea.Msg { return row.Value }))
 	return func() tea.Msg {
 		limbs, err := r.agent.Limbs(r.ctx)
 		var rows []PickRow
 		for _, l := range limbs {
 			for i := len(l.Reverts) - 1; l.Here && i >= 0; i-- {
 				v := l.Reverts[i]
-				rows = append(rows, PickRow{Title: v.Label + "  " + v.Preview, Note: v.Age, Value: v.Label})
+				row := PickRow{Title: v.Label + "  " + v.Preview, Note: v.Age, Value: back(v.Label)}
+				if v.Back {
+					row.Note = "taken back, and nothing was done since"
+				}
+				rows = append(rows, row)
 			}
+		}
+		if err != nil {
+			return PickRowsMsg{Name: revertsPicker, Rows: rows, Err: err}
+		}
+		restores, err := r.agent.Restores(r.ctx)
+		for _, x := range restores {
+			rows = append(rows, PickRow{Title: x.title(branch), Note: x.note(), Value: operateMsg{FilesBack{branch, x.Plan}, x.When}})
 		}
 		return PickRowsMsg{Name: revertsPicker, Rows: rows, Err: err}
 	}
@@ -171,16 +188,6 @@ func (r *Root) tree() tea.Cmd {
 	}
 }
 
-func (r *Root) operate(m operateMsg) tea.Cmd {
-	if !r.idleOnly() {
-		return nil
-	}
-	return func() tea.Msg {
-		id, text, err := r.agent.Operate(r.ctx, m.op)
-		return operatedMsg{id, text, m.said, err}
-	}
-}
-
 func (r *Root) goTo(branch string) tea.Cmd {
 	if branch == r.state.Branch.Name {
 		return nil
@@ -190,7 +197,7 @@ func (r *Root) goTo(branch string) tea.Cmd {
 	}
 	return func() tea.Msg {
 		id, err := r.agent.Branch(r.ctx, branch)
-		return operatedMsg{id, "", "This is " + branch + ".", err}
+		return wentMsg{id, "This is " + branch + ".", err}
 	}
 }
 
@@ -203,17 +210,24 @@ func wentBack(e session.Entry) bool {
 	return false
 }
 
-// operated shows the branch as it is now.
-func (r *Root) operated(m operatedMsg) tea.Cmd {
+// went shows another branch.
+func (r *Root) went(m wentMsg) tea.Cmd {
 	if m.err != nil {
 		r.say("error", r.faultWords(m.err))
 		return nil
 	}
-	cmd := r.switched(switchedMsg{id: m.id})
-	if m.text != "" && r.chat.comp.Empty() {
-		r.chat.comp.SetText(m.text)
-	}
+	cmd := r.anew(m.id)
 	r.say("success", m.said)
+	return cmd
+}
+
+// anew shows the branch as it is now. It is the same session: what is looked at
+// stays open, and what was said at its start is not said again.
+func (r *Root) anew(id Identity) tea.Cmd {
+	id.Notice, id.Draft = "", ""
+	plan := r.chat.planOpen
+	cmd := r.switched(switchedMsg{id: id})
+	r.chat.planOpen = plan
 	return cmd
 }
 

@@ -26,7 +26,7 @@ func TestRevertFromTheScreen(t *testing.T) {
 			t.Errorf("asked for %v", s.a.did)
 		}
 		s.wantDraft("the second\nof two lines")
-		s.sees("Back to before that message")
+		s.sees("Back to before “the second of two lines”", "are as they were.", "/rollback v1 takes it back.")
 	})
 }
 

@@ -165,10 +165,7 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			r.say("error", r.faultWords(m.err))
 		}
 	case refusedMsg:
-		r.say("error", r.faultWords(m.err))
-		if r.chat.comp.Empty() {
-			r.chat.comp.SetText(m.draft)
-		}
+		r.refused(m)
 	case unansweredMsg:
 		if !errors.Is(m.err, context.Canceled) {
 			r.say("error", r.faultWords(m.err))
@@ -250,8 +247,18 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		return r.act(m.Turn)
 	case operateMsg:
 		return r.operate(m)
+	case plannedMsg:
+		return r.planned(m)
+	case backToMsg:
+		return r.backTo(m)
 	case operatedMsg:
 		return r.operated(m)
+	case elsewhereMsg:
+		return r.goesOn(m)
+	case forkedMsg:
+		return r.forked(m)
+	case wentMsg:
+		return r.went(m)
 	case branchMsg:
 		return r.goTo(m.name)
 	case copyMsg:

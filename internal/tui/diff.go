@@ -143,7 +143,7 @@ func fileLines(files []session.FileChange, w int, l look) []string {
 		if i == foldOutput && len(files) > foldOutput+1 {
 			return append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %s", words.Count(len(files)-i, "more file")), w)))
 		}
-		out = append(out, l.ink(inkDim, plain.Truncate("  "+plain.Clean(f.Op+" "+words.OneLine(f.Path)), w)))
+		out = append(out, l.ink(inkDim, plain.Truncate("  "+plain.Clean(f.Op+" "+words.OneLine(l.path(f.Path))), w)))
 	}
 	return out
 }

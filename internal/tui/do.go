@@ -117,7 +117,9 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 	case ActEditor:
 		return r.edit(c.comp.Draft().Whole())
 	case ActPlan:
-		c.planOpen = !c.planOpen
+		if c.planOpen = !c.planOpen; c.planOpen && len(c.tr.todo.tasks) == 0 {
+			c.hint = "There is no plan in this branch. The next one is shown here."
+		}
 	case ActExpand:
 		c.tr.unfold()
 	case ActRedraw:
@@ -198,16 +200,18 @@ func (r *Root) shell(command string) tea.Cmd {
 	r.shells = append(r.shells, stop)
 	n := len(r.shells) - 1
 	return func() tea.Msg {
-		return shellDoneMsg{n, r.agent.Shell(ctx, command)}
+		return shellDoneMsg{n, command, r.agent.Shell(ctx, command)}
 	}
 }
 
 type shellDoneMsg struct {
-	n   int
-	err error
+	n       int
+	command string
+	err     error
 }
 
-// shellDone forgets a command that has ended.
+// shellDone forgets a command that has ended. One that was not run because of
+// another window comes back.
 func (r *Root) shellDone(m shellDoneMsg) {
 	r.shells[m.n]()
 	r.shells[m.n] = nil
@@ -216,6 +220,9 @@ func (r *Root) shellDone(m shellDoneMsg) {
 	}
 	if m.err != nil {
 		r.say("error", r.faultWords(m.err))
+	}
+	if elsewhere(m.err) && r.chat.comp.Empty() {
+		r.chat.comp.SetText("!" + m.command)
 	}
 }
 

@@ -114,7 +114,7 @@ func commands() []Command {
 		{Name: "resume", Aliases: []string{"sessions"}, Args: "[session]", Says: "go on with an earlier session"},
 		{Name: "fork", Aliases: []string{"branch"}, Says: "go on from a message in a new branch"},
 		{Name: "revert", Aliases: []string{"undo"}, Says: "go back to before a message of yours"},
-		{Name: "rollback", Args: "[label]", Aliases: []string{"rewind"}, Says: "take a revert back, exactly"},
+		{Name: "rollback", Args: "[label]", Aliases: []string{"rewind"}, Says: "take a revert back, or a restore of files"},
 		{Name: "tree", Says: "the branches of this session"},
 		{Name: "compact", Args: "[focus]", Says: "make the conversation short", Later: true},
 		{Name: "model", Args: "[provider/model]", Says: "choose the model"},

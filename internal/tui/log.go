@@ -87,11 +87,12 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 	}
 	fresh := len(m.Entries) > 0
 	if r.version > 0 && slices.ContainsFunc(m.Entries, wentBack) {
-		return r.switched(switchedMsg{id: r.id}) // what is on the screen is another history
+		return r.anew(r.id) // what is on the screen is another history
 	}
 	r.chat.tr.add(m.Entries)
 	r.chat.tr.pulses(m.Pulses)
 	r.pulses, r.version, r.state, r.frame.State = m.Pulses, m.Version, m.State, m.State
+	r.chat.tr.holds(m.State.Branch.Plan)
 	r.trouble(m.Update)
 	r.chat.tr.works(m.Ours || m.Busy)
 	switch {

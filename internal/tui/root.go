@@ -342,7 +342,7 @@ func (r *Root) restyle() {
 
 func (r *Root) look() look {
 	th := r.frame.Theme
-	return look{markdown: th.Markdown(), now: func() time.Time { return r.now }, ink: func(role, s string) string {
+	return look{workspace: r.id.Workspace, markdown: th.Markdown(), now: func() time.Time { return r.now }, ink: func(role, s string) string {
 		switch role {
 		case inkDim:
 			return th.Dim.Of(s)

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,8 +48,7 @@ type transcript struct {
 	said   map[session.Seq]*row      // messages whose words stand in an entry
 	asked  map[session.Seq]*question // by the event that asked
 	models []*row
-	todo   []planTask // the newest plan
-	todoAt session.Seq
+	todo   todo
 	tools  []*row // calls that print
 
 	left   left
@@ -301,12 +299,18 @@ func (t *transcript) wants() []want {
 			out = append(out, want{s.at, s.b})
 		}
 	}
+	ask := func(s *source) {
+		if s.missing && !s.asked {
+			s.asked = true
+			out = append(out, want{s.at, s.b})
+		}
+	}
+	for i := range t.todo.words {
+		ask(&t.todo.words[i])
+	}
 	for _, l := range t.shown {
 		for _, s := range l.row.sources() {
-			if s.missing && !s.asked {
-				s.asked = true
-				out = append(out, want{s.at, s.b})
-			}
+			ask(s)
 		}
 	}
 	return out
@@ -326,6 +330,7 @@ func (t *transcript) lacking() bool {
 
 // give delivers a body entry.
 func (t *transcript) give(w want, b []byte, err error) {
+	t.todo.give(w, b, err)
 	for q, s := range t.queue {
 		if s.give(w, b, err, false) {
 			t.queue[q] = s
@@ -361,28 +366,6 @@ func (t *transcript) queued(entry session.Seq) string {
 		return "(can't be read: " + plain.Clean(words.OneLine(s.broken)) + ")"
 	}
 	return s.text
-}
-
-// plan draws the newest plan; where it is not open, in one line, and only
-// while something of it is to be done.
-func (t *transcript) plan(w int, l look, open bool) []string {
-	done, next := 0, ""
-	for _, k := range t.todo {
-		switch {
-		case k.status == "completed" || k.status == "cancelled":
-			done++
-		case next == "" || k.status == "in_progress":
-			next = k.text
-		}
-	}
-	if len(t.todo) == 0 || !open && next == "" {
-		return nil
-	}
-	head := l.ink(inkDim, plain.Truncate(strings.TrimSpace(fmt.Sprintf("▸ Plan %d/%d  %s", done, len(t.todo), next)), max(w, narrow)))
-	if !open {
-		return []string{head}
-	}
-	return append([]string{head}, checklist(t.todo, max(w, narrow), l)...)
 }
 
 // streams reports whether an answer is coming.

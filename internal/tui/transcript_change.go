@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"varve/internal/session"
+	"varve/internal/tui/plain"
 	"varve/internal/words"
 )
 
@@ -30,6 +31,49 @@ func changesOf(e session.Entry, ev session.FilesChanged) []session.FileChange {
 		return []session.FileChange{{Op: "change", Path: "the list can't be read: " + words.OneLine(err.Error())}}
 	}
 	return out
+}
+
+// changedWords say who changed files, where no call did.
+func changedWords(ev session.FilesChanged) string {
+	if ev.By == "restore" {
+		return words.Count(ev.N, "file") + " restored."
+	}
+	return words.Count(ev.N, "file") + " changed (" + plain.Clean(ev.By) + ")."
+}
+
+// restored is the row of what a restore of files could not do, or that it did
+// nothing; what it did is another event.
+func restored(e session.Entry, ev session.RestoreFinished) *row {
+	list := func(b int) (paths []string, err error) {
+		p, err := e.Part(b)
+		if err == nil && p.Ref != nil { // a list that long is not shown
+			return []string{"a long list of files"}, nil
+		}
+		if err == nil {
+			err = json.Unmarshal(p.Bytes, &paths)
+		}
+		return paths, err
+	}
+	r := &row{kind: rowNotice, ink: inkWarn}
+	done, err := list(ev.Done.B)
+	var failed []string
+	if err == nil {
+		failed, err = list(ev.Failed.B)
+	}
+	switch {
+	case err != nil:
+		r.head = "Files were restored; the list can't be read: " + plain.Clean(words.OneLine(err.Error()))
+	case len(failed) > 0:
+		r.head = words.Count(len(failed), "file") + " could not be restored."
+		for _, path := range failed {
+			r.files = append(r.files, session.FileChange{Op: "left", Path: path})
+		}
+	case len(done) == 0:
+		r.head = "No file was restored."
+	default:
+		return nil
+	}
+	return r
 }
 
 // sidesOf are the sides of the one file that was changed, nil where they can't

@@ -192,3 +192,40 @@ func TestPlanIsTheNewest(t *testing.T) { // PLAN-1
 		t.Errorf("the plan is %q", got)
 	}
 }
+
+// What a restore of files did is shown, and what it could not do. // BRN-8, SES-17
+func TestRestoreIsShown(t *testing.T) {
+	json := session.Text{B: 0, MediaType: "application/json"}
+	for name, c := range map[string]struct {
+		done, failed string
+		want         []string
+		not          string
+	}{
+		"done":    {`["/w/a.txt"]`, `[]`, []string{"1 file restored.", "  modify a.txt"}, "could not"},
+		"one not": {`["/w/a.txt"]`, `["/w/b\u001b[2J.txt","/elsewhere"]`, []string{"1 file restored.", "2 files could not be restored.", "  left b.txt", "  left /elsewhere"}, "/w/"},
+		"none":    {`[]`, `[]`, []string{"No file was restored."}, "could not"},
+		"broken":  {`[`, `[]`, []string{"Files were restored; the list can't be read"}, "could not"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTape(t)
+			s.say("Go back.")
+			if c.done == `["/w/a.txt"]` {
+				s.put(session.FilesChanged{By: "restore", N: 1, Changes: json}, `[{"path":"/w/a.txt","op":"modify"}]`)
+			}
+			s.put(session.RestoreFinished{Plan: 1, Done: json, Failed: session.Text{B: 1, MediaType: "application/json"}}, c.done, c.failed)
+			l := plainLook(s.at)
+			l.workspace = "/w"
+			tr := newTranscript(l)
+			tr.add(s.entries)
+			got := strings.Join(tr.view(80, 20), "\n")
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("no %q in\n%s", want, got)
+				}
+			}
+			if strings.Contains(got, c.not) {
+				t.Errorf("%q in\n%s", c.not, got)
+			}
+		})
+	}
+}

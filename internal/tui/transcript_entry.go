@@ -103,9 +103,7 @@ func (t *transcript) toolEntry(e session.Entry, put func(*row)) {
 		})
 	case session.PlanChanged:
 		plan := tasksOf(e, ev)
-		if e.Seq > t.todoAt {
-			t.todo, t.todoAt = plan, e.Seq
-		}
+		t.planned(e.Seq, plan)
 		if ev.By != "model" || ev.AfterItem == nil || ev.AfterItem.IsZero() {
 			put(&row{kind: rowNotice, ink: inkDim, head: "The plan was changed.", toolRow: toolRow{plan: plan, planned: true}})
 			return
@@ -114,7 +112,7 @@ func (t *transcript) toolEntry(e session.Entry, put func(*row)) {
 	case session.FilesChanged:
 		files := changesOf(e, ev)
 		if ev.Call.IsZero() {
-			put(&row{kind: rowNotice, ink: inkDim, head: fmt.Sprintf("%s changed (%s).", words.Count(ev.N, "file"), plain.Clean(ev.By)), toolRow: toolRow{files: files}})
+			put(&row{kind: rowNotice, ink: inkDim, head: changedWords(ev), toolRow: toolRow{files: files}})
 			return
 		}
 		t.about(e, ev.Call, factFiles, func(r *row) { r.files, r.sides = files, sidesOf(e, files) })
@@ -342,7 +340,7 @@ func noted(e session.Entry) *row {
 		r.ink, r.head = inkWarn, "Went back: what follows goes on from an earlier message."
 		r.text(e, &ev.Preview)
 	case session.BranchRolledBack:
-		r.ink, r.head = inkWarn, "The last revert was undone."
+		r.ink, r.head = inkWarn, ev.Label+" was taken back: all is as it left it."
 	case session.BranchCreated:
 		r.head = "Branch " + ev.Name + " begins here (" + ev.Purpose + ")."
 	case session.CompactionFailed:
@@ -359,7 +357,7 @@ func noted(e session.Entry) *row {
 			r.text(e, ev.Text)
 		}
 	case session.RestoreFinished:
-		r.head = "Files were restored."
+		return restored(e, ev)
 	}
 	if r.head == "" {
 		return nil

@@ -12,9 +12,18 @@ import (
 
 // A look is how the transcript is drawn.
 type look struct {
-	ink      func(role, s string) string
-	markdown markdown.Theme
-	now      func() time.Time // of the frame, for what is running
+	ink       func(role, s string) string
+	markdown  markdown.Theme
+	now       func() time.Time // of the frame, for what is running
+	workspace string           // files in it are called by their path from there
+}
+
+// path is how a file is called.
+func (l look) path(s string) string {
+	if l.workspace == "" {
+		return s
+	}
+	return strings.TrimPrefix(s, l.workspace+"/")
 }
 
 // The roles that rows are drawn in.

@@ -28,8 +28,8 @@ type Operation interface {
 }
 
 type (
-	// Fork begins a branch at a reference; one to a head is pinned to the head
-	// of now.
+	// Fork begins a branch at a reference; one to a head that names none is
+	// pinned to the head of now.
 	Fork struct{ From session.Reference }
 	// Revert goes back to before a user message. Preview is a line of it.
 	Revert struct {
@@ -77,15 +77,16 @@ type Step struct {
 }
 
 // Operate decides an operation. live says that the branch is being worked on:
-// then it is refused where a turn is open (BRW-3). A turn that nobody works on
-// is closed first (BRN-10).
+// then it is refused where a turn is open (BRW-3), but for a fork that takes
+// nothing of that turn (LOG-6). A turn that nobody works on is closed first
+// (BRN-10).
 func Operate(f Family, op Operation, live bool) (Step, error) {
 	branch := op.Of()
 	s := f.State(branch).Branch
 	if !slices.ContainsFunc(f.Limbs(), func(l session.Limb) bool { return l.Name == branch }) {
 		return Step{}, session.ErrNoBranch
 	}
-	if live && s.Turn != nil {
+	if live && s.Turn != nil && !endsBefore(op, s.Turn.ID) {
 		return Step{}, ErrBusy
 	}
 	step := Step{Branch: branch, Expect: s.Head}
@@ -137,6 +138,13 @@ func Operate(f Family, op Operation, live bool) (Step, error) {
 	return step, nil
 }
 
+// endsBefore reports whether an operation is a fork that ends before a turn.
+func endsBefore(op Operation, turn session.Seq) bool {
+	o, ok := op.(Fork)
+	q := o.From.Seq
+	return ok && q != 0 && (q < turn || q == turn && o.From.Select == "before")
+}
+
 // possible refuses an operation before anything is closed for it.
 func possible(f Family, op Operation) error {
 	switch o := op.(type) {
@@ -158,7 +166,7 @@ func possible(f Family, op Operation) error {
 // fork is recorded on the new branch, as its first event, and expects that
 // nobody has used the name.
 func fork(f Family, o Fork) (Step, error) {
-	if o.From.Select == "head" {
+	if o.From.Select == "head" && o.From.Seq == 0 {
 		o.From.Seq = f.State(o.From.Branch).Branch.Head
 	}
 	sel, err := f.Select(o.From)

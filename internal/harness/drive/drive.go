@@ -118,6 +118,11 @@ var (
 	ErrBusy     = errors.New("a turn is running: interrupt it first, or wait")
 	ErrReadOnly = errors.New("this branch holds events of a newer program: it can be read, not written")
 	ErrEmpty    = errors.New("the message is empty")
+
+	// ErrConflict says that somebody else changed the branch meanwhile (LOG-6),
+	// ErrHeld that another process works on it (LOG-14).
+	ErrConflict = errors.New("the branch has moved on")
+	ErrHeld     = errors.New("another window or process is working on this branch: it is followed here; close it there to go on here")
 )
 
 // Admit checks a command against the state and returns the facts that it
