@@ -22,6 +22,17 @@ func (m Measure) Reject() string {
 	return ""
 }
 
+// PlanTokens is about what a plan item takes that is shown again because its
+// copy is covered (PLAN-8): nothing where no task is open.
+func PlanTokens(s session.State) int {
+	for _, it := range s.Branch.Plan.Items {
+		if it.Status == "pending" || it.Status == "in_progress" {
+			return 20 * len(s.Branch.Plan.Items)
+		}
+	}
+	return 0
+}
+
 // Stale says why what was planned may not be installed any more, or "": a
 // covered item or the checkpoint has changed since (CMP-8). What was appended
 // since is no reason.

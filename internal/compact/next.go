@@ -3,6 +3,8 @@ package compact
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"varve/internal/session"
 )
@@ -41,6 +43,23 @@ func (u Unit) Name() string {
 		return fmt.Sprintf("correct/%d", u.Round)
 	}
 	return u.Stage
+}
+
+// UnitNamed is the unit of a request that is open.
+func UnitNamed(c session.Compacting, g *session.Staging, name string) Unit {
+	if o, ok := strings.CutPrefix(name, "map/"); ok {
+		if n, err := strconv.Atoi(o); err == nil {
+			return Unit{Stage: "map", Ordinal: n}
+		}
+	}
+	c.Over = 0
+	for _, u := range Next(c, g).Units {
+		if u.Name() == name {
+			return u
+		}
+	}
+	stage, _, _ := strings.Cut(name, "/")
+	return Unit{Stage: stage}
 }
 
 // Handoff reports whether the unit makes the text that is installed: it gets

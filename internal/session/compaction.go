@@ -26,6 +26,8 @@ type Compacting struct {
 	Entry   int    // of the chain: the model that is tried, -1 before the first
 	Open    []Asking
 	Tries   []Tries // of the model that is tried now
+	Done    bool    // it is not asked any more
+	Why     string  // the last one was not
 	Over    int     // requests that were refused as too long, by the model that is tried now
 }
 
@@ -120,7 +122,12 @@ func (f *Fold) applyCompaction(b *branch, e Entry) {
 		}
 	case SummarizerTried:
 		s.compaction(ev.Compaction, func(c *Compacting) {
-			c.Entry, c.Tries, c.Over = ev.I-1, nil, 0
+			c.Entry, c.Done = ev.I-1, ev.Outcome != "started"
+			if !c.Done {
+				c.Tries, c.Over = nil, 0
+				return
+			}
+			c.Why = ev.Why
 		})
 	case HandoffRejected:
 		s.compaction(ev.Compaction, func(c *Compacting) {
@@ -132,9 +139,10 @@ func (f *Fold) applyCompaction(b *branch, e Entry) {
 			}
 		})
 	case CompactionFailed:
+		recovers := s.Asked != nil && s.Asked.By == "overflow" || s.Compaction != nil && s.Compaction.Asked.By == "overflow"
 		s.Asked, s.Compaction = nil, nil
-		if t := s.Turn; t != nil && ev.Defers {
-			s.turn(t.ID, func(t *Turn) { t.Deferred = true })
+		if t := s.Turn; t != nil {
+			s.turn(t.ID, func(t *Turn) { t.Deferred, t.GaveUp = t.Deferred || ev.Defers, t.GaveUp || recovers })
 		}
 	case CheckpointCommitted:
 		s.Asked, s.Compaction, s.Staging = nil, nil, nil

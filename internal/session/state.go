@@ -95,6 +95,7 @@ type Turn struct {
 	Open        Open      // the request without an answer, zero for none
 	Rejection   *Rejection
 	Deferred    bool // no compaction is begun by the trigger any more (CMP-10)
+	GaveUp      bool // no shorter request could be made
 	Recovered   int  // compactions since the last reply because a request was too long (CMP-14)
 	Reply       ReplyCompleted
 	ReplyAt     Seq
@@ -203,6 +204,10 @@ func (s State) Occupancy() Tokens {
 	}
 	return Tokens{N: max(n*ratio/1000, 0), By: "est"}
 }
+
+// Scaled is a recorded size, corrected by what the branch's model reported
+// before.
+func (s State) Scaled(tokens int) int { return tokens * s.Session.ratio(s.Branch.Model) / 1000 }
 
 func (g Growing) ratio(m Model) int {
 	for _, r := range g.Calibration {

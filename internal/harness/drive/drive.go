@@ -16,8 +16,10 @@ package drive
 
 import (
 	"errors"
+	"slices"
 	"time"
 
+	"varve/internal/compact"
 	"varve/internal/session"
 )
 
@@ -89,6 +91,8 @@ type (
 	// SendHeld lets held entries go.
 	SendHeld struct{ Entry session.Seq }
 	// JobEnded records the end of a background job.
+	// Compact asks for a compaction at the next safe boundary.
+	Compact  struct{ Focus []byte }
 	JobEnded struct {
 		Job  string
 		Exit *int
@@ -110,6 +114,7 @@ func (MoveQueued) command()   {}
 func (RemoveQueued) command() {}
 func (SendHeld) command()     {}
 func (JobEnded) command()     {}
+func (Compact) command()      {}
 
 // Refusals. A refusal is an answer: nothing was recorded.
 var (
@@ -167,6 +172,8 @@ func admit(s session.State, env Env, cmd Command) ([]session.Fact, error) {
 			return nil, ErrNothing
 		}
 		return facts(session.JobEnded{Job: c.Job, Exit: c.Exit, Why: c.Why}), nil
+	case Compact:
+		return compactNow(s, c)
 	case Rename:
 		return []session.Fact{text(session.SessionRenamed{By: "user"}, c.Title)}, nil
 	}
@@ -180,6 +187,14 @@ func Settle(s session.State, env Env) []session.Fact {
 		return nil
 	}
 	t := s.Branch.Turn
+	if t == nil || t.Cancelled == "" {
+		if f := settleCompaction(s); len(f) > 0 {
+			return f
+		}
+		if compacting(s) {
+			return nil
+		}
+	}
 	switch {
 	case t == nil:
 		return take(s, env)
@@ -207,26 +222,43 @@ const (
 	Judge    Kind = "judge"    // read a call's arguments, and judge it by the rules
 	Tool     Kind = "tool"     // run a call
 	ShowPlan Kind = "plan"     // write the plan down for the model
+	Prepare  Kind = "prepare"  // see what a compaction would cover, and who may be asked
+	Pack     Kind = "pack"     // write segments down
+	Brief    Kind = "brief"    // make the bytes of a request to a summarizer
+	Ask      Kind = "ask"      // send them, once
+	Commit   Kind = "commit"   // load the handoff that is to be installed
 )
+
+func (k Kind) compacts() bool {
+	return k == Prepare || k == Pack || k == Brief || k == Ask || k == Commit
+}
 
 // A Job is one thing only the world can do. Its id names what made it wanted:
 // equal ids mean equal work.
 type Job struct {
-	ID        string
-	Kind      Kind
-	Turn      session.Seq
-	Request   session.Seq    // Send
-	Revision  session.Seq    // Encode: the view's head
-	Attempt   int            // Encode, Send: from 1
-	Bare      bool           // Encode: without an output limit
-	Call      session.ItemID // Judge, Tool
-	Plan      session.Seq    // ShowPlan
-	NotBefore time.Time      // the loop starts it no earlier
+	ID       string
+	Kind     Kind
+	Turn     session.Seq
+	Request  session.Seq    // Send
+	Revision session.Seq    // Encode: the view's head
+	Attempt  int            // Encode, Send: from 1
+	Bare     bool           // Encode: without an output limit
+	Call     session.ItemID // Judge, Tool
+	Plan     session.Seq    // ShowPlan
+	// Of a compaction: which one, and the part of it that is asked for.
+	Compaction session.Seq
+	Unit       compact.Unit
+	NotBefore  time.Time // the loop starts it no earlier
 }
 
 // Want returns the work that the state is waiting for, most needed first.
 func Want(s session.State, env Env) []Job {
 	t := s.Branch.Turn
+	if s.Branch.Run == env.Run && env.Run != "" && s.Branch.ReadOnly == "" && compacting(s) {
+		if t == nil || t.Cancelled == "" {
+			return wantCompaction(s)
+		}
+	}
 	if t == nil || s.Branch.Run != env.Run || t.Run != env.Run || t.Cancelled != "" || s.Branch.ReadOnly != "" {
 		return nil
 	}
@@ -243,6 +275,14 @@ func Want(s session.State, env Env) []Job {
 // that is not welcome is stopped.
 func Welcome(s session.State, env Env, j Job) bool {
 	t := s.Branch.Turn
+	if j.Kind.compacts() {
+		for _, w := range Want(s, env) {
+			if w.ID == j.ID {
+				return true
+			}
+		}
+		return false
+	}
 	if t == nil || t.ID != j.Turn || t.Cancelled != "" || t.Run != env.Run {
 		return false
 	}
@@ -259,6 +299,9 @@ func Welcome(s session.State, env Env, j Job) bool {
 // of them.
 func Owed(s session.State, j Job) bool {
 	t := s.Branch.Turn
+	if c := s.Branch.Compaction; j.Kind == Ask {
+		return c != nil && slices.ContainsFunc(c.Open, func(a session.Asking) bool { return a.Seq == j.Request })
+	}
 	if t == nil || t.ID != j.Turn {
 		return false
 	}
@@ -282,6 +325,10 @@ type Result struct {
 	Reply   *Reply   // Send
 	Verdict *Verdict // Judge
 	Output  *Output  // Tool
+
+	Prepared *Prepared // Prepare
+	Packed   *Packed   // Pack, and Brief where what was asked for is too large
+	Summary  *Summary  // Ask, Commit: what the text comes to
 }
 
 // Fault is a fault of our own, caught at the border (REL-7).
@@ -302,6 +349,16 @@ func Accept(s session.State, env Env, j Job, r Result) []session.Fact {
 	switch j.Kind {
 	case Discover:
 		return append(out, discovered(r)...)
+	case Prepare:
+		return append(out, prepared(s, r)...)
+	case Pack:
+		return append(out, packed(s, r)...)
+	case Brief:
+		return append(out, briefed(s, j, r)...)
+	case Ask:
+		return append(out, heard(s, j, r)...)
+	case Commit:
+		return append(out, committed(s, r)...)
 	case Encode:
 		return append(out, encoded(s, j, r)...)
 	case Send:

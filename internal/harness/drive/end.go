@@ -8,6 +8,14 @@ import (
 
 func cancel(s session.State, c Cancel) ([]session.Fact, error) {
 	t := s.Branch.Turn
+	if s.Branch.Compaction != nil || s.Branch.Asked != nil {
+		// The turn goes on with its source (CMP-10), unless more was meant.
+		out := closeCompaction(s, "cancelled", nil)
+		if t != nil && t.Cancelled == "" && c.By != "user" {
+			out = append(out, facts(session.TurnCancelled{Turn: t.ID, By: c.By})...)
+		}
+		return out, nil
+	}
 	switch {
 	case t == nil:
 		return nil, ErrNothing

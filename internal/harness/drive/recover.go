@@ -29,6 +29,11 @@ func begin(s session.State, env Env) []session.Fact {
 	for _, j := range s.Session.Running { // of a run that is over: its processes may be anything by now
 		out = append(out, facts(session.JobEnded{Job: j, Why: "lost"})...)
 	}
+	if c := s.Branch.Compaction; c != nil {
+		for _, a := range c.Open {
+			out = append(out, facts(session.ReplyRejected{Request: a.Seq, Class: "lost"})...)
+		}
+	}
 	if t := s.Branch.Turn; t != nil {
 		if t.Open.Seq != 0 {
 			out = append(out, facts(session.ReplyRejected{Request: t.Open.Seq, Class: "lost"})...)

@@ -60,6 +60,8 @@ type Encoded struct {
 	Recipe      []session.Step
 	Literals    [][]byte
 	Problem     *session.TurnError // it can't be made: why
+	Reasoning   string             // Brief: what is asked of the summarizer
+	Occupancy   session.Tokens     // Brief
 }
 
 func encoded(s session.State, j Job, r Result) []session.Fact {
@@ -70,6 +72,9 @@ func encoded(s session.State, j Job, r Result) []session.Fact {
 		return failed(t, "internal", "encode")
 	case e.Problem != nil:
 		return failed(t, e.Problem.Kind, e.Problem.Hint)
+	}
+	if due(s, e.Capacity) {
+		return facts(session.CompactionRequested{By: "trigger"})
 	}
 	ev := session.RequestSent{
 		Job: j.ID, Purpose: "agent", Turn: t.ID, Attempt: j.Attempt,
@@ -155,6 +160,9 @@ func rejected(s session.State, env Env, t session.Turn) []session.Fact {
 	}
 	if _, ok := again(t); ok {
 		return nil
+	}
+	if recovers(s, t) {
+		return facts(session.CompactionRequested{By: "overflow"})
 	}
 	kind := t.Rejection.Class
 	if e := t.Rejection.Error; e != nil {

@@ -1,0 +1,390 @@
+package drive
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"varve/internal/compact"
+	"varve/internal/session"
+)
+
+// Compaction, as far as the loop is concerned: when one begins, what it waits
+// for, and what its answers make true. What is covered, packed and judged is
+// decided in compact.
+
+// Refusals of a compaction.
+var (
+	ErrCompacting       = errors.New("a compaction is running or queued already")
+	ErrNothingToCompact = errors.New("there is nothing to compact yet: only what was responded to can be")
+)
+
+// Prepared is what a compaction begins with, or why it does not.
+type Prepared struct {
+	Failed  string
+	Detail  []byte
+	Started session.CompactionStarted
+	Prompt  []byte
+	Voids   session.Seq // staging that can't be used any more
+	Why     string
+}
+
+// Packed are segments: new ones, smaller ones, or why there are none.
+type Packed struct {
+	Failed   string
+	Detail   []byte
+	Created  *session.StagingCreated
+	Parted   *session.StagingRepartitioned
+	Segments []byte // JSON
+}
+
+// Summary is what the text of a summarizer comes to, judged where it was
+// loaded.
+type Summary struct {
+	Why     string   // it is no evidence (FIN-1), "" if it is
+	Missing []string // sections
+	Pass    bool     // audit
+	Asked   bool     // a reducer asks for raw items
+	Reread  []session.Range
+	Denied  string         // why it does not get them
+	Text    []byte         // what is staged
+	First   session.ItemID // map: that it covers
+	Tokens  session.Tokens
+	Handoff *Handoff // what is installed
+}
+
+// Handoff is a text that may be installed, annotated.
+type Handoff struct {
+	Text        []byte
+	Tokens      session.Tokens
+	Stale, Gone []string
+}
+
+// compactNow asks for one by hand (CMP-9).
+func compactNow(s session.State, c Compact) ([]session.Fact, error) {
+	b := s.Branch
+	if b.Asked != nil || b.Compaction != nil {
+		return nil, ErrCompacting
+	}
+	if _, ok := compact.Plan(s, compact.BudgetOf(s.Session.Settings, b.Sent.Room), compact.Responded); !ok && b.Turn == nil {
+		return nil, ErrNothingToCompact
+	}
+	if len(c.Focus) > 0 {
+		return []session.Fact{text(session.CompactionRequested{By: "user", Focus: &session.Text{B: 0}}, c.Focus)}, nil
+	}
+	return facts(session.CompactionRequested{By: "user"}), nil
+}
+
+// due asks for one before a request that would be over the trigger. Where
+// nothing can be covered, or what stays is over it already, no summary helps.
+func due(s session.State, c session.Capacity) bool {
+	b := compact.BudgetOf(s.Session.Settings, c)
+	if s.Branch.Asked != nil || !compact.Due(s, b) {
+		return false
+	}
+	cut, ok := compact.Plan(s, b, compact.Older)
+	return ok && s.Scaled(cut.Kept) < b.Trigger
+}
+
+// recovers says that the last request was too long, and that a shorter one may
+// be made (CMP-14).
+func recovers(s session.State, t session.Turn) bool {
+	r := t.Rejection
+	return r != nil && session.TooLong(r.Class, r.Error) && t.Recovered < 2 && !t.GaveUp && compact.Mode(s.Session.Settings) != "disabled"
+}
+
+// between reports whether the branch is where a compaction may run: no request
+// is open, and no call (CMP-9).
+func between(s session.State) bool {
+	t := s.Branch.Turn
+	return t == nil || t.Cancelled == "" && t.Open.Seq == 0 && !open(t.Calls)
+}
+
+// compacting reports whether everything else waits for a compaction.
+func compacting(s session.State) bool {
+	return s.Branch.Compaction != nil || s.Branch.Asked != nil && between(s)
+}
+
+// closeCompaction ends the one that is asked for or under way. Its source and
+// its accepted work stay.
+func closeCompaction(s session.State, kind string, detail []byte) []session.Fact {
+	ev := session.CompactionFailed{Kind: kind, Defers: defers(s)}
+	if c := s.Branch.Compaction; c != nil {
+		ev.Compaction = c.At
+	}
+	toast := session.ToastPosted{Level: "warning", Code: "compaction.failed", Args: map[string]string{"kind": kind}, About: ev.Compaction}
+	if kind == "cancelled" {
+		toast.Level = "info"
+	} else if c := s.Branch.Compaction; c != nil {
+		toast.Actions = []string{"retry", "models", "go_on"} // SUM-4
+	}
+	f := session.Fact{Event: ev}
+	if len(detail) > 0 {
+		ev.Detail = &session.Text{B: 0}
+		f = text(ev, detail)
+		toast.Args["detail"] = brief(detail)
+	}
+	return append([]session.Fact{f}, facts(toast)...)
+}
+
+// brief is a line of a text, short enough for a fact.
+func brief(b []byte) string {
+	if i := slices.Index(b, '\n'); i >= 0 {
+		b = b[:i]
+	}
+	if len(b) > 300 {
+		b = append(slices.Clone(b[:300]), "…"...)
+	}
+	return string([]rune(string(b)))
+}
+
+func defers(s session.State) bool {
+	by := ""
+	switch b := s.Branch; {
+	case b.Compaction != nil:
+		by = b.Compaction.Asked.By
+	case b.Asked != nil:
+		by = b.Asked.By
+	}
+	return by == "trigger" && s.Branch.Turn != nil
+}
+
+// settleCompaction is what follows of a compaction that is under way: the
+// next model is tried, maps are asked for one at a time, it has failed.
+func settleCompaction(s session.State) []session.Fact {
+	c, g := s.Branch.Compaction, s.Branch.Staging
+	if c == nil || len(c.Open) > 0 {
+		return nil
+	}
+	chain := c.Started.Chain
+	if c.Entry < 0 || c.Done {
+		i := c.Entry + 1
+		if i >= len(chain) {
+			kind := "exhausted"
+			return closeCompaction(s, kind, []byte(c.Why))
+		}
+		return facts(
+			session.SummarizerTried{Compaction: c.At, I: i + 1, N: len(chain), Model: chain[i], Outcome: "started"},
+			session.ToastPosted{Level: "info", Code: "compaction.asks", About: c.At, Args: map[string]string{
+				"model": chain[i].String(), "i": strconv.Itoa(i + 1), "n": strconv.Itoa(len(chain)),
+			}},
+		)
+	}
+	if why := compact.Failing(*c, g); why != "" {
+		return facts(session.StagingSequenced{Staging: g.At, Missing: slices.Clone(g.Missing), Why: why})
+	}
+	if why := compact.Spent(*c); why != "" {
+		return facts(session.SummarizerTried{Compaction: c.At, I: c.Entry + 1, N: len(chain), Model: chain[c.Entry], Outcome: "spent", Why: why})
+	}
+	if need := compact.Next(*c, g); need.Failed != "" {
+		return closeCompaction(s, need.Failed, nil)
+	}
+	return nil
+}
+
+// wantCompaction lists the work of a compaction, most needed first.
+func wantCompaction(s session.State) []Job {
+	b := s.Branch
+	turn := session.Seq(0)
+	if b.Turn != nil {
+		turn = b.Turn.ID
+	}
+	c := b.Compaction
+	if c == nil {
+		return []Job{{ID: id(Prepare, b.Asked.At), Kind: Prepare, Turn: turn}}
+	}
+	var jobs []Job
+	for _, a := range c.Open {
+		jobs = append(jobs, Job{ID: id(Ask, a.Seq), Kind: Ask, Turn: turn, Compaction: c.At, Request: a.Seq, Unit: compact.UnitNamed(*c, b.Staging, a.Unit)})
+	}
+	failing := compact.Spent(*c) != "" || compact.Failing(*c, b.Staging) != "" || c.Over > 0
+	if c.Entry < 0 || c.Done || len(c.Open) > 0 && failing {
+		return jobs // nothing new is started; what runs is waited for
+	}
+	need := compact.Next(*c, b.Staging)
+	switch {
+	case need.Repack && len(c.Open) == 0:
+		at := 0
+		if b.Staging != nil {
+			at = len(b.Staging.Segments)
+		}
+		return []Job{{ID: id(Pack, fmt.Sprintf("%d/%d", c.At, at)), Kind: Pack, Turn: turn, Compaction: c.At}}
+	case need.Commit:
+		return []Job{{ID: id(Commit, b.Staging.Candidate), Kind: Commit, Turn: turn, Compaction: c.At}}
+	}
+	for _, u := range need.Units {
+		if slices.ContainsFunc(c.Open, func(a session.Asking) bool { return a.Unit == u.Name() }) {
+			continue
+		}
+		n, at := compact.Attempt(*c, u.Name())
+		jobs = append(jobs, Job{
+			ID: id(Brief, fmt.Sprintf("%d/%s/%d/%d", c.At, u.Name(), c.Entry, n)), Kind: Brief, Turn: turn, Compaction: c.At,
+			Unit: u, Attempt: n, NotBefore: at, Revision: b.Head,
+		})
+	}
+	return jobs
+}
+
+func prepared(s session.State, r Result) []session.Fact {
+	p := r.Prepared
+	switch {
+	case r.Fault != nil || p == nil:
+		return closeCompaction(s, "internal", nil)
+	case p.Failed != "":
+		return closeCompaction(s, p.Failed, p.Detail)
+	}
+	var out []session.Fact
+	if p.Voids != 0 {
+		out = facts(
+			session.StagingInvalidated{Of: p.Voids, Why: p.Why},
+			session.ToastPosted{Level: "info", Code: "staging.voided", About: p.Voids, Args: map[string]string{"why": p.Why}},
+		)
+	}
+	return append(out, text(p.Started, p.Prompt))
+}
+
+func packed(s session.State, r Result) []session.Fact {
+	p := r.Packed
+	switch {
+	case r.Fault != nil || p == nil:
+		return closeCompaction(s, "internal", nil)
+	case p.Failed != "":
+		return closeCompaction(s, p.Failed, p.Detail)
+	case p.Created != nil:
+		return []session.Fact{text(*p.Created, p.Segments)}
+	}
+	return []session.Fact{text(*p.Parted, p.Segments)}
+}
+
+// briefed records the request to a summarizer, before it is sent.
+func briefed(s session.State, j Job, r Result) []session.Fact {
+	c, e := s.Branch.Compaction, r.Request
+	switch {
+	case r.Packed != nil:
+		return packed(s, r)
+	case r.Fault != nil || e == nil:
+		return closeCompaction(s, "internal", nil)
+	case e.Problem != nil:
+		return facts(session.SummarizerTried{
+			Compaction: c.At, I: c.Entry + 1, N: len(c.Started.Chain), Model: c.Started.Chain[c.Entry], Outcome: "unbuildable", Why: e.Problem.Hint,
+		})
+	}
+	ev := session.RequestSent{
+		Job: j.ID, Purpose: j.Unit.Stage, Compaction: c.At, Unit: j.Unit.Name(), Attempt: j.Attempt, I: c.Entry + 1, N: len(c.Started.Chain),
+		Model: e.Model, Endpoint: e.Endpoint, Reasoning: e.Reasoning, Revision: j.Revision, Capacity: e.Capacity,
+		Occupancy: e.Occupancy, OutputLimit: e.OutputLimit, SHA256: e.SHA256, Size: e.Size, Shared: e.Shared, Recipe: e.Recipe,
+	}
+	f := session.Fact{Event: ev}
+	for _, l := range e.Literals {
+		f.Body = append(f.Body, session.Part{Bytes: l})
+	}
+	return []session.Fact{f}
+}
+
+// heard turns an answer of a summarizer into the facts that it proves.
+func heard(s session.State, j Job, r Result) []session.Fact {
+	rep, sum := r.Reply, r.Summary
+	if rep == nil {
+		return facts(session.ReplyRejected{Request: j.Request, Class: "error", Error: &session.ProviderError{Kind: "internal"}})
+	}
+	class := rep.Class
+	if sum != nil && sum.Why != "" {
+		class = sum.Why
+	}
+	if sum == nil || sum.Why != "" {
+		ev := session.ReplyRejected{Request: j.Request, Class: class, RawFinish: rep.RawFinish, Error: rep.Error, Usage: rep.Usage}
+		f := session.Fact{Event: ev}
+		if len(rep.Message) > 0 {
+			if ev.Error == nil {
+				ev.Error = &session.ProviderError{Kind: "unknown"}
+			}
+			ev.Error.Message = &session.Text{B: 0}
+			f = text(ev, rep.Message)
+		}
+		return []session.Fact{f}
+	}
+	out := facts(session.ReplyCompleted{Request: j.Request, Finish: rep.Class, RawFinish: rep.RawFinish, Usage: rep.Usage})
+	c, g := s.Branch.Compaction, s.Branch.Staging
+	if c == nil {
+		return out
+	}
+	u := j.Unit
+	if u.Handoff() && !sum.Asked && len(sum.Missing) > 0 {
+		out = append(out, facts(session.HandoffRejected{Compaction: c.At, Request: j.Request, Why: "sections", Missing: sum.Missing})...)
+		if compact.Reminded(*c, u.Name()) {
+			out = append(out, closeCompaction(s, "sections", nil)...)
+		}
+		return out
+	}
+	if u.Stage == "one_shot" {
+		return append(out, install(s, j.Request, *sum.Handoff)...)
+	}
+	if g == nil {
+		return out
+	}
+	switch u.Stage {
+	case "map":
+		ev := session.StagingMapped{Staging: g.At, Ordinal: u.Ordinal, First: sum.First, Request: j.Request, Model: c.Started.Chain[c.Entry], Tokens: sum.Tokens}
+		return append(out, text(ev, sum.Text))
+	case "reduce":
+		switch {
+		case sum.Denied != "":
+			return append(out, closeCompaction(s, sum.Denied, sum.Text)...)
+		case sum.Asked && len(u.Reread) > 0:
+			return append(out, closeCompaction(s, "reread_again", nil)...)
+		case sum.Asked:
+			return append(out, facts(session.StagingReread{Staging: g.At, Level: u.Level, Group: u.Group, Ranges: sum.Reread})...)
+		}
+		ev := session.StagingReduced{
+			Staging: g.At, Level: u.Level, Group: u.Group, Inputs: u.Inputs, Final: u.Final, Request: j.Request, Tokens: sum.Tokens,
+		}
+		return append(out, text(ev, sum.Text))
+	case "audit":
+		ev := session.StagingAudited{Staging: g.At, Candidate: g.Candidate, Maps: u.Inputs, Pass: sum.Pass, Request: j.Request}
+		if sum.Pass {
+			return append(out, facts(ev)...)
+		}
+		ev.Text = &session.Text{B: 0}
+		return append(out, text(ev, sum.Text))
+	}
+	return append(out, text(session.StagingCorrected{Staging: g.At, Round: u.Round, Request: j.Request, Tokens: sum.Tokens}, sum.Text))
+}
+
+// install commits a handoff if the request that it makes fits (CMP-7, CMP-8).
+func install(s session.State, request session.Seq, h Handoff) []session.Fact {
+	c := s.Branch.Compaction
+	if why := compact.Stale(s.Branch.View, c.Started); why != "" {
+		return closeCompaction(s, why, nil)
+	}
+	raw := s.Branch.Occupied() - c.Started.Covers.N + h.Tokens.N + compact.PlanTokens(s)
+	m := compact.Measure{Covers: c.Started.Covers.N, Handoff: h.Tokens.N, After: s.Scaled(raw), Trigger: c.Started.Trigger}
+	if why := m.Reject(); why != "" {
+		rejected := session.HandoffRejected{Compaction: c.At, Request: request, Why: why}
+		detail := fmt.Sprintf("the handoff has %d tokens in place of %d; the next request would have %d, the trigger is %d", m.Handoff, m.Covers, m.After, m.Trigger)
+		return append(facts(rejected), closeCompaction(s, why, []byte(detail))...)
+	}
+	prints, err := json.Marshal([]string{c.Started.Source})
+	if err != nil {
+		panic("drive: internal error: " + err.Error())
+	}
+	ev := session.CheckpointCommitted{
+		Compaction: c.At, Kind: "text", Ranges: c.Started.Ranges, Fingerprints: session.Text{B: 1, MediaType: "application/json"},
+		BaseRevision: c.Started.BaseRevision, Replaces: c.Started.Replaces, Stale: h.Stale, ToolsGone: h.Gone,
+		Before: s.Occupancy(), After: session.Tokens{N: m.After, By: "est"}, Text: session.Text{B: 0}, Tokens: h.Tokens,
+	}
+	toast := session.ToastPosted{Level: "success", Code: "compaction.done", About: c.At, Args: map[string]string{
+		"before": strconv.Itoa(ev.Before.N), "after": strconv.Itoa(m.After),
+	}}
+	return append([]session.Fact{{
+		Event: ev, Body: []session.Part{{Bytes: h.Text}, {Bytes: prints, MediaType: "application/json"}},
+	}}, facts(toast)...)
+}
+
+func committed(s session.State, r Result) []session.Fact {
+	if r.Fault != nil || r.Summary == nil || r.Summary.Handoff == nil {
+		return closeCompaction(s, "internal", nil)
+	}
+	return install(s, 0, *r.Summary.Handoff)
+}
