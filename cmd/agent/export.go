@@ -13,9 +13,9 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"varve/internal/export"
 	"varve/internal/harness"
 	"varve/internal/jsonl"
-	"varve/internal/session"
 	"varve/internal/words"
 )
 
@@ -120,7 +120,24 @@ func exportWords(out harness.Export) string {
 
 // page writes a branch to be read.
 func (x *exportFlags) page(w io.Writer, s *harness.Session, branch, format string) error {
-	return errors.New("not yet")
+	entries, err := s.Story(branch)
+	if err != nil {
+		return err
+	}
+	st := s.State(branch).Session
+	c := export.Conversation{Session: st.ID, Branch: branch, Workspace: st.Workspace, Entries: entries, Load: s.Bytes}
+	if st.Title != 0 {
+		title, err := s.Load(st.Title, 0)
+		if err != nil {
+			return err
+		}
+		c.Title = string(title)
+	}
+	if n := len(s.Damage()); n > 0 {
+		c.Missing = words.Count(n, "place") + " of the session's file could not be read when this was exported."
+	}
+	if format == "md" {
+		return export.Markdown(w, c)
+	}
+	return export.HTML(w, c)
 }
-
-var _ = session.MainBranch
