@@ -19,7 +19,7 @@ import (
 	"varve/internal/words"
 )
 
-// An export is what is asked of one.
+// exportFlags are what is asked of an export.
 type exportFlags struct {
 	branch, format, out string
 	force               bool
@@ -56,18 +56,21 @@ func (x *exportFlags) export(e *env, s *harness.Session) error {
 	if _, err := s.Lineage(branch); err != nil {
 		return operationErr(err, branch)
 	}
-	said := ""
+	said, whole := "", true
 	write := func(w io.Writer) error {
 		if format != "jsonl" {
 			return x.page(w, s, branch, format)
 		}
 		out, err := s.Export(w, branch, programName())
-		said = exportWords(out)
+		said, whole = exportWords(out), out.Whole()
 		return err
 	}
 	err := x.place(e, format, write)
 	if err != nil {
 		return err
+	}
+	if !whole {
+		return exit(exitSession, "%s The rest was written, and says so itself", said)
 	}
 	if said != "" {
 		fprintln(e.err, said)

@@ -48,6 +48,7 @@ func blocksOf(c Conversation) page {
 			b.page.title = line(x.text)
 		}
 	}
+	b.page.days = b.first.Format(time.DateOnly) != b.last.Format(time.DateOnly)
 	b.page.title = cmp.Or(b.page.title, "A conversation")
 	fact := func(name, value string) {
 		if value != "" {

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -57,8 +58,8 @@ func (b *builder) tool(e session.Entry) {
 			x.changes = append(x.changes, changes...)
 			return
 		}
-		by := map[string]string{"shell": "by a command", "user": "by the user", "restore": "put back"}[ev.By]
-		b.put(&block{kind: changed, mark: by, changes: changes}, e)
+		what := map[string]string{"shell": "Files that a command changed", "user": "Files that the user changed", "restore": "Files that were put back"}[ev.By]
+		b.put(&block{kind: changed, mark: cmp.Or(what, "Files that changed"), changes: changes}, e)
 	case session.JobEnded:
 		b.notice(e, "The background job %s ended (%s).", ev.Job, ev.Why)
 	}

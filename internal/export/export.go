@@ -40,6 +40,7 @@ type page struct {
 	title   string
 	facts   [][2]string
 	missing string
+	days    bool // it took more than one
 	blocks  []*block
 }
 
@@ -97,4 +98,9 @@ type change struct {
 	diff           string
 	note           string
 	added, removed int
+}
+
+// told reports whether a call's line says already which file was changed.
+func (x *block) told() bool {
+	return len(x.changes) == 1 && x.gist == x.changes[0].path && x.changes[0].diff != ""
 }

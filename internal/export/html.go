@@ -17,7 +17,10 @@ var css string
 // htmlOf writes a page. It has no script, and its policy lets it load nothing:
 // the one style is named by its hash, pictures are data.
 func htmlOf(p page) string {
-	h := &writer{}
+	h := &writer{clock: "15:04"}
+	if p.days {
+		h.clock = "2006-01-02 15:04"
+	}
 	sum := sha256.Sum256([]byte(css))
 	h.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
 	h.raw(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-` +
@@ -50,7 +53,10 @@ func htmlOf(p page) string {
 }
 
 // A writer writes HTML: raw is markup of ours, text is anybody's.
-type writer struct{ b strings.Builder }
+type writer struct {
+	b     strings.Builder
+	clock string // how times are written
+}
 
 func (h *writer) raw(s string) *writer { h.b.WriteString(s); return h }
 
@@ -58,10 +64,10 @@ func (h *writer) text(s string) *writer { h.b.WriteString(html.EscapeString(s));
 
 func (h *writer) who(name string, x *block) {
 	h.raw(`<div class="who"><span>`).text(name).raw("</span>")
-	if x.mark != "" {
+	if x.kind == said && x.mark != "" {
 		h.raw("<em>").text(x.mark).raw("</em>")
 	}
-	h.raw(`<time datetime="` + x.at.UTC().Format("2006-01-02T15:04:05Z") + `">` + x.at.UTC().Format("15:04") + "</time></div>\n")
+	h.raw(`<time datetime="` + x.at.UTC().Format("2006-01-02T15:04:05Z") + `">` + x.at.UTC().Format(h.clock) + "</time></div>\n")
 }
 
 func (h *writer) block(x *block) {
@@ -76,8 +82,6 @@ func (h *writer) block(x *block) {
 		h.who("You", x)
 	case x.final:
 		h.who("Answer", x)
-	case x.kind == answer && x.mark != "":
-		h.raw(`<p class="notice">`).text(x.mark).raw("</p>\n")
 	}
 	if x.lost != "" {
 		h.raw(`<p class="lost">This can't be read: `).text(x.lost).raw("</p>\n")
@@ -89,8 +93,11 @@ func (h *writer) block(x *block) {
 		h.raw(`<div class="plain">`).text(strings.TrimRight(x.text, "\n")).raw("</div>\n")
 	case answer:
 		h.markdown(x.text)
+		if x.mark != "" {
+			h.raw(`<p class="to">(`).text(x.mark).raw(")</p>\n")
+		}
 	case thought:
-		h.raw(`<details class="fold"><summary>Thinking</summary><div class="in thought">`).text(strings.TrimSpace(x.text)).raw("</div></details>\n")
+		h.raw(`<details class="fold"><summary>Thinking</summary><div class="in musing">`).text(strings.TrimSpace(x.text)).raw("</div></details>\n")
 	case summary:
 		h.raw(`<details class="fold"><summary>The conversation so far was summarized (`).text(x.mark).raw(`)</summary><div class="in">`)
 		h.markdown(x.text)
@@ -98,8 +105,8 @@ func (h *writer) block(x *block) {
 	case todo:
 		h.tasks(x.tasks)
 	case changed:
-		h.raw(`<p class="file">Files changed `).text(x.mark).raw("</p>\n")
-		h.changes(x.changes)
+		h.raw(`<p class="file">`).text(x.mark).raw("</p>\n")
+		h.changes(x.changes, false)
 	case notice:
 		h.text(x.text).raw("\n")
 	default:
@@ -109,7 +116,7 @@ func (h *writer) block(x *block) {
 }
 
 func (h *writer) call(x *block) {
-	h.raw(`<div class="call ` + x.state + `">`)
+	h.raw(`<div class="tool ` + x.state + `">`)
 	inside := &writer{}
 	if x.args != "" {
 		inside.code("bash", x.args, "out")
@@ -135,6 +142,9 @@ func (h *writer) call(x *block) {
 	if tail != "" {
 		head.raw(`<span class="tail">`).text(tail).raw("</span>")
 	}
+	if x.told() {
+		head.counts(x.changes[0])
+	}
 	if inside.b.Len() == 0 {
 		h.raw(`<div class="head">` + head.b.String() + "</div>\n")
 	} else {
@@ -145,7 +155,7 @@ func (h *writer) call(x *block) {
 	}
 	if len(x.changes) > 0 {
 		h.raw(`<div class="in">`)
-		h.changes(x.changes)
+		h.changes(x.changes, x.told())
 		h.raw("</div>")
 	}
 	h.raw("</div>\n")
@@ -168,16 +178,23 @@ func (h *writer) tasks(list []task) {
 	h.raw("</ul>\n")
 }
 
-func (h *writer) changes(all []change) {
+func (h *writer) counts(c change) {
+	if c.added+c.removed > 0 {
+		h.raw(fmt.Sprintf(`<span class="count"><span class="plus">+%d</span> <span class="minus">−%d</span></span>`, c.added, c.removed))
+	}
+}
+
+// changes lists files with their diffs. told says that the one file is named above.
+func (h *writer) changes(all []change, told bool) {
 	for _, c := range all {
-		h.raw(`<p class="file"><span>` + c.verb() + `</span><span class="path">`).text(c.path).raw("</span>")
-		if c.added+c.removed > 0 {
-			h.raw(fmt.Sprintf(`<span><span class="plus">+%d</span> <span class="minus">−%d</span></span>`, c.added, c.removed))
+		if !told {
+			h.raw(`<p class="file"><span>` + c.verb() + `</span><span class="path">`).text(c.path).raw("</span>")
+			h.counts(c)
+			if c.note != "" {
+				h.raw(`<span class="to">`).text(c.note).raw("</span>")
+			}
+			h.raw("</p>\n")
 		}
-		if c.note != "" {
-			h.raw(`<span class="to">`).text(c.note).raw("</span>")
-		}
-		h.raw("</p>\n")
 		if c.diff != "" {
 			h.code("diff", c.diff, "diff out")
 		}

@@ -73,7 +73,7 @@ func (x *block) markdown() string {
 	case todo:
 		return "*The todo list was changed:*\n\n" + list(x.tasks)
 	case changed:
-		return "*Files changed " + escape(x.mark) + ":*\n" + changes(x.changes)
+		return "*" + escape(x.mark) + ":*\n" + changes(x.changes)
 	case notice:
 		return "*" + escape(x.text) + "*\n"
 	}
@@ -106,12 +106,18 @@ func (x *block) callMarkdown() string {
 	if tail != "" {
 		out += " (" + escape(tail) + ")"
 	}
+	if x.told() {
+		out += " " + x.changes[0].counts()
+	}
 	out += "\n"
 	if inside != "" {
 		out = folded(head, inside)
 	}
 	if x.tasks != nil {
 		out += "\n" + list(x.tasks)
+	}
+	if x.told() {
+		return out + "\n" + fenced("diff", x.changes[0].diff) + listed(x.media, true)
 	}
 	return out + changes(x.changes) + listed(x.media, true)
 }
@@ -162,8 +168,8 @@ func changes(all []change) string {
 	var b strings.Builder
 	for _, c := range all {
 		fmt.Fprintf(&b, "\n%s `%s`", c.verb(), strings.ReplaceAll(c.path, "`", "'"))
-		if c.added+c.removed > 0 {
-			fmt.Fprintf(&b, " (+%d −%d)", c.added, c.removed)
+		if n := c.counts(); n != "" {
+			b.WriteString(" " + n)
 		}
 		if c.note != "" {
 			b.WriteString(": " + escape(c.note))
@@ -174,6 +180,13 @@ func changes(all []change) string {
 		}
 	}
 	return b.String()
+}
+
+func (c change) counts() string {
+	if c.added+c.removed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(+%d −%d)", c.added, c.removed)
 }
 
 // verb is what was done to a file.
