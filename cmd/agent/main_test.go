@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 //	damage FILE N                    cuts line N in half, and keeps its newline
 //	puppet DIR FILE                  plays the model of a puppet, with the text of a file
 //	empty DIR                        a folder is there, and nothing is in it
+//	same FILE OTHER KEY…             two JSON objects are the same but for some keys
 //	lacks TEXT DIR…                  no file in these folders holds a text
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -55,7 +56,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"provider": provider,
 			"requests": requests, "asked": asked,
-			"exits": exits, "begins": begins, "sessionfile": sessionFile, "damage": damage, "lacks": lacks, "puppet": puppet, "empty": empty,
+			"exits": exits, "begins": begins, "sessionfile": sessionFile, "damage": damage, "lacks": lacks, "puppet": puppet, "empty": empty, "same": same,
 		},
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -125,5 +127,22 @@ func lacks(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if files == 0 {
 		ts.Fatalf("there is no file to look at")
+	}
+}
+
+// same FILE OTHER KEY…: two JSON objects are the same but for some keys.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: same FILE OTHER KEY…")
+	}
+	var sides [2]map[string]any
+	for i := range sides {
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[i])), &sides[i]))
+		for _, key := range args[2:] {
+			delete(sides[i], key)
+		}
+	}
+	if diff := cmp.Diff(sides[1], sides[0]); diff != "" {
+		ts.Fatalf("%s is not %s:\n%s", args[0], args[1], diff)
 	}
 }

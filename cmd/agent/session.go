@@ -148,12 +148,12 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 		},
 	}
 	rename.Flags().StringVar(&branch, "branch", "", "the branch that gets the title (default: the session)")
-	subs := append([]*cobra.Command{list, show, verify, repairCommand(e, f), requests, rename}, branchCommands(e, f, &asJSON)...)
+	subs := append([]*cobra.Command{list, show, verify, repairCommand(e, f), requests, rename, importCommand(e, f)}, branchCommands(e, f, &asJSON)...)
 	for _, sub := range subs {
 		sub.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 		c.AddCommand(sub)
 	}
-	c.AddCommand(searchCommand(e, f))
+	c.AddCommand(searchCommand(e, f), exportCommand(e, f))
 	return c
 }
 

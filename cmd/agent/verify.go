@@ -20,6 +20,12 @@ import (
 // names the first bad byte (LOG-4).
 func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) error {
 	refs, missing, repaired := 0, []string{}, []repairJSON{}
+	// An export carries its content in its own lines, behind those that name it.
+	own, err := harness.Open(path, blobs, jsonl.Never, harness.System{})
+	if err != nil {
+		return sessionErr(err)
+	}
+	defer own.Close()
 	rep, err := jsonl.Verify(path, func(f *jsonl.File, l jsonl.Line, raw []byte) error {
 		e, err := harness.CheckLine(f, raw)
 		if err != nil {
@@ -30,7 +36,7 @@ func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) 
 		}
 		return harness.Refs(raw, func(r session.Ref) {
 			refs++
-			if b, err := blobs.Get(r.SHA256); err != nil || int64(len(b)) != r.Size {
+			if b, err := own.Bytes(session.Part{Ref: &r}); err != nil || int64(len(b)) != r.Size {
 				if err == nil {
 					err = errors.New("its size differs")
 				}

@@ -81,3 +81,38 @@ func (l *Local) entries(q session.Seq) ([]session.Entry, session.Seq, error) {
 		}
 	}
 }
+
+// Story is what a branch consists of, all of it, oldest first: with each call
+// that it took over its result, though that came later.
+func (s *Session) Story(branch string) ([]session.Entry, error) {
+	s.mu.RLock()
+	lineage, err := s.fold.Lineage(branch)
+	spans := s.fold.History(branch)
+	s.mu.RUnlock()
+	if err != nil {
+		return nil, err
+	}
+	var out []session.Entry
+	told := map[session.Seq]bool{}
+	for after := session.Seq(0); ; {
+		page, err := s.Entries(after, 1000)
+		if err != nil || len(page) == 0 {
+			return out, err
+		}
+		for _, e := range page {
+			after = e.Seq
+			in := slices.ContainsFunc(spans, func(x session.Span) bool { return e.Branch == x.Branch && x.From <= e.Seq && e.Seq <= x.To })
+			if !in {
+				switch ev := e.Event.(type) {
+				case session.ToolFinished:
+					in = told[ev.Call.Seq] && lineage.Holds(e)
+				case session.ToolInterrupted:
+					in = told[ev.Call.Seq] && lineage.Holds(e)
+				}
+			}
+			if in {
+				out, told[e.Seq] = append(out, e), true
+			}
+		}
+	}
+}

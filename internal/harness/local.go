@@ -204,7 +204,9 @@ func (l *Local) opening(ctx context.Context, s session.State) ([]session.Fact, e
 			Format: session.Format, ID: l.ID(), Workspace: session.PathKey(o.Workspace), Program: o.Program,
 		}})
 	}
-	if s.Session.Settings.Fingerprint != conf.Fingerprint {
+	// The settings themselves count: a session that somebody else wrote (BRN-9)
+	// grants nothing by a fingerprint of ours.
+	if s.Session.Settings.Fingerprint != conf.Fingerprint || fingerprint(s.Session.Settings) != conf.Fingerprint {
 		out = append(out, session.Fact{Event: conf})
 	}
 	model := s.Branch.Model

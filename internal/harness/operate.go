@@ -35,6 +35,13 @@ func (s *Session) History(branch string) []session.Span {
 	return s.fold.History(branch)
 }
 
+// Lineage is what a branch needs of the session's events (BRN-9).
+func (s *Session) Lineage(branch string) (session.Lineage, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.fold.Lineage(branch)
+}
+
 // Operate does a branch operation in a session that nobody here works on. It
 // holds the run lock of the branch meanwhile, but for a fork, which changes
 // nothing of it (LOG-14). What it appended is on the disk when it returns

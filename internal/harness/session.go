@@ -25,7 +25,8 @@ type Session struct {
 	file   *jsonl.File // nil until the first event
 	others uint64      // lines read that this process did not write itself
 	fold   *session.Fold
-	lines  []jsonl.Line // by seq, without gaps unless it is an export
+	lines  []jsonl.Line             // by seq, without gaps unless it is an export
+	inside map[string][]session.Seq // content that the file itself carries, by hash
 	moved  chan struct{}
 	format error // a version that this program can't read
 }
@@ -137,6 +138,12 @@ func (s *Session) apply(l jsonl.Line, e session.Entry) error {
 		return fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
 	}
 	s.lines = append(s.lines, l)
+	if ev, ok := e.Event.(session.ContentCarried); ok && ev.MissingWhy == "" {
+		if s.inside == nil {
+			s.inside = map[string][]session.Seq{}
+		}
+		s.inside[ev.SHA256] = append(s.inside[ev.SHA256], e.Seq)
+	}
 	close(s.moved)
 	s.moved = make(chan struct{})
 	return nil
@@ -262,7 +269,13 @@ func (s *Session) Bytes(p session.Part) ([]byte, error) {
 	if p.Ref == nil {
 		return p.Bytes, nil
 	}
-	return s.blobs.Get(p.Ref.SHA256)
+	b, err := s.blobs.Get(p.Ref.SHA256)
+	if errors.Is(err, content.ErrMissing) {
+		if own, err := s.carried(p.Ref.SHA256); err == nil {
+			return own, nil
+		}
+	}
+	return b, err
 }
 
 // Text returns an item's text.

@@ -39,6 +39,7 @@ var floors = []room{
 	{floor: 3, path: "internal/tui/markdown", says: "turns Markdown that is still arriving into styled lines", may: "tui/plain"},
 	{floor: 3, path: "internal/tui/paint", says: "puts a view on the terminal when it changed", may: "-"},
 	{floor: 3, path: "internal/tui/plain", says: "makes untrusted text safe for a terminal", may: "-"},
+	{floor: 3, path: "internal/export", says: "shows a conversation outside of the program", may: "session, words, tui/markdown, tui/plain"},
 	{floor: 3, path: "internal/acp", says: "lets an editor drive a session", may: "session, harness, harness/drive"},
 	{floor: 2, path: "internal/harness", says: "runs one session on this machine: the loop, and the runners of jobs", may: "all below, harness/tools"},
 	{floor: 2, path: "internal/harness/tools", says: "does on this machine what the model asked for", may: "session, content"},

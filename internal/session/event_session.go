@@ -118,6 +118,24 @@ type (
 		Removed []Removed `json:"removed"`
 	}
 
+	// ContentCarried holds a piece of content that an export takes along: the
+	// bytes from At on, which are the body's entries joined. Pieces of one content
+	// stand in order. MissingWhy says that it could not be had: then it has none.
+	ContentCarried struct {
+		SHA256     string `json:"sha256"`
+		Size       int64  `json:"size"`
+		At         int64  `json:"at,omitzero"`
+		MissingWhy string `json:"missing_why,omitempty"`
+	}
+
+	// SessionExported is the last line of an export, and has the time of its first.
+	// SHA256 is over all bytes before it.
+	SessionExported struct {
+		Branch string `json:"branch"`
+		Events int    `json:"events"` // but for carried content and this one
+		SHA256 string `json:"sha256"`
+	}
+
 	// Removed names one event that a purge left out.
 	Removed struct {
 		Seq    Seq    `json:"seq"`
@@ -213,6 +231,8 @@ func (LogRepaired) event() string       { return "log.repaired" }
 func (ToastPosted) event() string       { return "toast.posted" }
 func (FaultRecorded) event() string     { return "fault.recorded" }
 func (SessionPurged) event() string     { return "session.purged" }
+func (SessionExported) event() string   { return "session.exported" }
+func (ContentCarried) event() string    { return "content.carried" }
 func (BranchCreated) event() string     { return "branch.created" }
 func (BranchRenamed) event() string     { return "branch.renamed" }
 func (BranchDeleted) event() string     { return "branch.deleted" }

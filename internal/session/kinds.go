@@ -39,6 +39,10 @@ func kindOf(name string) (kind, bool) {
 		return as[SessionConfigured](must, aside), true
 	case "session.purged":
 		return as[SessionPurged](must, aside), true
+	case "session.exported":
+		return as[SessionExported](plain, aside), true
+	case "content.carried":
+		return as[ContentCarried](plain, aside), true
 	case "tools.defined":
 		return as[ToolsDefined](must, moves), true
 	case "tools.extended":

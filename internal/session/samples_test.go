@@ -196,5 +196,9 @@ func samples() []sample {
 	add(SplitSaved{Consumed: 2, Total: 5, Text: Text{B: 0}}, text("So far: a crash."))
 	add(PlanChanged{Items: []PlanItem{{ID: "task-1", Status: "pending", Content: 0, ActiveForm: 1}}, NextID: 2, By: "model"}, text("Read calc.go"), text("Reading calc.go"))
 	add(SessionConfigured{PermissionMode: "ask", Fingerprint: sha("old settings")[:32]})
+
+	section = "export"
+	add(ContentCarried{SHA256: sha("a picture"), Size: 9, At: 4, MissingWhy: "content is missing"}, text("cture"))
+	add(SessionExported{Branch: MainBranch, Events: 83, SHA256: sha("all lines before")})
 	return all
 }

@@ -249,44 +249,7 @@ func (e editArgs) texts() (before, after string, numbers bool) {
 // pattern. It is safe to draw.
 func (r *row) subject() string {
 	if !r.gisted && !r.src.missing {
-		r.gist, r.gisted = plain.Clean(words.OneLine(gist(r.name, r.src.text))), true
+		r.gist, r.gisted = plain.Clean(words.OneLine(words.Gist(r.name, r.src.text))), true
 	}
 	return r.gist
-}
-
-func gist(name, args string) string {
-	var a map[string]any
-	if json.Unmarshal([]byte(args), &a) != nil {
-		return args
-	}
-	str := func(keys ...string) string {
-		for _, k := range keys {
-			if s, ok := a[k].(string); ok && s != "" {
-				return s
-			}
-		}
-		return ""
-	}
-	switch name {
-	case "bash":
-		return str("command", "cmd")
-	case "read", "write", "edit", "multiedit", "ls":
-		return str("file_path", "path", "filePath")
-	case "grep", "glob":
-		s := str("pattern")
-		if p := str("path", "include"); p != "" {
-			s += "  in " + p
-		}
-		return s
-	case "job_output", "job_kill":
-		return str("job_id")
-	case "todo":
-		if items, ok := a["items"].([]any); ok {
-			return words.Count(len(items), "task")
-		}
-	}
-	if len(a) == 0 {
-		return ""
-	}
-	return args
 }

@@ -128,6 +128,8 @@ func Toast(t session.ToastPosted) string {
 		return "The session can't be written: " + t.Args["why"] + ". Nothing is lost; it goes on when that is mended."
 	case "session_damaged":
 		return "Part of this session's file can't be read (" + t.Args["what"] + "). The rest is shown, read-only; `agent session repair` closes that off, so that it can go on."
+	case "export_incomplete":
+		return "This session was exported with gaps: places of its file that could not be read, " + t.Args["places"] + "; contents that were missing, " + t.Args["contents"] + "."
 	case "shell.started": // its output is on the screen
 		return ""
 	case "saved":
