@@ -31,11 +31,24 @@ func (f *Fold) Lineage(name string) (Lineage, error) {
 		i, _ := f.own(of, to+1)
 		for _, at := range of.list[i:] {
 			if it := f.table.at(int(at)); it.Kind == ResultItem && it.Call.Seq <= to && of.during(it.ID.Seq) == of.during(to) {
-				l.late = append(l.late, it.ID.Seq)
+				l.late = append(append(l.late, it.ID.Seq), of.plansOf(it.Call)...)
 			}
 		}
 	}
 	return l, nil
+}
+
+// plansOf are the plans that a call has made.
+func (b *branch) plansOf(call ItemID) []Seq {
+	var out []Seq
+	for _, in := range b.parts {
+		for _, p := range in.plans {
+			if p.todo && p.after != nil && *p.after == call {
+				out = append(out, p.at)
+			}
+		}
+	}
+	return out
 }
 
 // take notes that a branch counts up to an event, and what it began from until
