@@ -170,7 +170,9 @@ func (l *Loop) end(stop context.CancelFunc) {
 	defer l.held.release()
 	ctx := context.Background()
 	l.closing = true
-	if t := l.sess.State(l.branch).Branch.Turn; t != nil && t.Run == l.env.Run && l.cancel == nil {
+	b := l.sess.State(l.branch).Branch
+	mine := b.Run == l.env.Run && (b.Compaction != nil || b.Asked != nil)
+	if t := b.Turn; (t != nil && t.Run == l.env.Run || mine) && l.cancel == nil {
 		l.cancel = &drive.Cancel{By: "closed"}
 	}
 	deadline := l.clock.After(grace)

@@ -43,6 +43,16 @@ func (h *Hands) Run(ctx context.Context, s session.State, j drive.Job) drive.Res
 		return h.runCall(ctx, s, j)
 	case drive.ShowPlan:
 		return h.showPlan(s, j)
+	case drive.Prepare:
+		return h.prepare(ctx, s)
+	case drive.Pack:
+		return h.pack(ctx, s)
+	case drive.Brief:
+		return h.brief(ctx, s, j)
+	case drive.Ask:
+		return h.ask(ctx, s, j)
+	case drive.Commit:
+		return h.commit(ctx, s)
 	}
 	panic("harness: internal error: no hands for a job of kind " + string(j.Kind))
 }

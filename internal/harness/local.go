@@ -41,6 +41,7 @@ type Options struct {
 	Settings    session.SessionConfigured
 	Policy      jsonl.Policy
 	Resolve     Resolve
+	Summarizers func() []session.Model // the configured list of now; nil: none
 	Judge       func(session.State, tools.Plan) Judgement
 	Look        func(ctx context.Context) (Assembly, error)
 	Tools       tools.Config // Workspace, Blobs and callbacks are set here
@@ -127,7 +128,7 @@ func local(ctx context.Context, o Options, s *Session, blobs *content.Store) (*L
 	l.loop.opening = l.opening
 	hands := &Hands{
 		sess: s, box: l.box, pulses: l.loop.pulses, clock: o.Clock, judge: o.Judge, look: o.Look,
-		speaker: &Speaker{sess: s, resolve: o.Resolve, pulses: l.loop.pulses, clock: o.Clock, key: sessionName(s.Path())},
+		speaker: &Speaker{sess: s, resolve: o.Resolve, summarizers: o.Summarizers, pulses: l.loop.pulses, clock: o.Clock, key: sessionName(s.Path())},
 	}
 	l.loop.run = hands.Run
 	if o.hands != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"varve/internal/compact"
 	"varve/internal/harness/drive"
 	"varve/internal/session"
 )
@@ -360,6 +361,8 @@ func limit(k drive.Kind) int {
 	switch k {
 	case drive.Judge, drive.Tool:
 		return 8
+	case drive.Ask:
+		return compact.MaxMaps
 	}
 	return 1
 }

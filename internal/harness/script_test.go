@@ -91,6 +91,22 @@ func (plainEncoder) Encode(a providers.Ask, load providers.Load) ([]providers.Bl
 		}
 		blocks = append(blocks, w.Lit("\n").Block(it.ID))
 	}
+	if len(a.Prompt) > 0 {
+		var w providers.Builder
+		w.Lit("ask ")
+		for _, p := range a.Prompt {
+			if p.At == 0 {
+				w.Lit(strings.ReplaceAll(p.Lit, "\n", `\n`))
+				continue
+			}
+			b, err := load(p.At, p.B)
+			if err != nil {
+				return nil, err
+			}
+			w.Str(p.At, p.B, b)
+		}
+		blocks = append(blocks, w.Lit("\n").Block(session.ItemID{}))
+	}
 	var tail providers.Builder
 	return append(blocks, tail.Lit("end").Block(session.ItemID{})), nil
 }

@@ -175,6 +175,13 @@ func (s *Session) File(path string) (session.FileObserved, bool) {
 	return s.fold.File(path)
 }
 
+// Files lists what the session last saw of each file, by path.
+func (s *Session) Files() []session.FileObserved {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.fold.Files()
+}
+
 // Item finds an item of any branch.
 func (s *Session) Item(id session.ItemID) (session.Item, bool) {
 	s.mu.RLock()

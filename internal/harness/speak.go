@@ -43,7 +43,10 @@ type Speaker struct {
 	joiner  providers.Joiner
 	body    []byte // the newest one made
 	sha     string
-	sent    session.Seq // the request that it was recorded as, 0 while unknown
+	briefs  map[string][]byte // requests to summarizers that are not sent yet, by hash
+	// summarizers is the configured list of now (SUM-1); nil where nobody says.
+	summarizers func() []session.Model
+	sent        session.Seq // the request that it was recorded as, 0 while unknown
 }
 
 // encode makes the next request's bytes, and how to make them again.
@@ -57,10 +60,7 @@ func (sp *Speaker) encode(ctx context.Context, s session.State, j drive.Job) dri
 	if sp.encoder == nil || sp.api != target.Adapter.API() {
 		sp.encoder, sp.api = target.Adapter.NewEncoder(), target.Adapter.API()
 	}
-	limit := target.OutputLimit
-	if s.Session.Settings.OutputLimit != nil {
-		limit = *s.Session.Settings.OutputLimit
-	}
+	limit := sp.limit(s, target)
 	if j.Bare {
 		limit = 0
 	}

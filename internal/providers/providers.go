@@ -128,7 +128,10 @@ type Ask struct {
 	View        iter.Seq[session.Item]
 	// Since visits View from an item on, where nothing before it has changed since
 	// the encoder's last call; it may be nil, and returns nil where something has.
-	Since   func(session.ItemID) iter.Seq[session.Item]
+	Since func(session.ItemID) iter.Seq[session.Item]
+	// Prompt is one more message of the user's behind the view, made of pieces:
+	// what a summarizer is asked.
+	Prompt  []session.Piece
 	Quirks  []session.EndpointLearned // of this endpoint and model
 	Profile string
 }

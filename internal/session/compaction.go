@@ -70,6 +70,7 @@ type Staging struct {
 	Corrections int
 	Audited     []int // ordinals that the candidate was compared with, and passed
 	Objection   Seq   // the audit that did not pass, until it is corrected
+	Model       Model // that made what was accepted last
 	Legacy      bool  // a shape of before: it is voided by the next compaction
 }
 
@@ -232,6 +233,7 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 	case StagingMapped:
 		s.staging(ev.Staging, func(g *Staging) {
 			g.Missing = slices.DeleteFunc(slices.Clone(g.Missing), func(o int) bool { return o == ev.Ordinal })
+			g.Model = ev.Model
 			g.Maps = append(slices.Clip(g.Maps), Mapped{ev.Ordinal, e.Seq, ev.First, ev.Tokens})
 			slices.SortFunc(g.Maps, func(a, b Mapped) int {
 				if a.First.Before(b.First) {

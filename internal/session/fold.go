@@ -2,8 +2,10 @@ package session
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // A Fold adds the entries of one session up. It has one owner; the states and
@@ -87,6 +89,11 @@ func (f *Fold) Result(call ItemID) (Item, bool) {
 func (f *Fold) File(path string) (FileObserved, bool) {
 	o, ok := f.files[PathKey(path)]
 	return o, ok
+}
+
+// Files lists what the session last saw of each file, by path.
+func (f *Fold) Files() []FileObserved {
+	return slices.SortedFunc(maps.Values(f.files), func(a, b FileObserved) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // Apply folds one entry. Entries come in order of seq; gaps are jsonl's

@@ -205,6 +205,10 @@ func (s State) Occupancy() Tokens {
 	return Tokens{N: max(n*ratio/1000, 0), By: "est"}
 }
 
+// Ratio is how a model's tokens compare with our estimate: reported ones for
+// each 1,000 estimated.
+func (s State) Ratio(m Model) int { return s.Session.ratio(m) }
+
 // Scaled is a recorded size, corrected by what the branch's model reported
 // before.
 func (s State) Scaled(tokens int) int { return tokens * s.Session.ratio(s.Branch.Model) / 1000 }

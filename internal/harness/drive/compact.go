@@ -29,6 +29,7 @@ type Prepared struct {
 	Prompt  []byte
 	Voids   session.Seq // staging that can't be used any more
 	Why     string
+	Renews  *session.StagingRenewed
 }
 
 // Packed are segments: new ones, smaller ones, or why there are none.
@@ -241,6 +242,9 @@ func prepared(s session.State, r Result) []session.Fact {
 			session.StagingInvalidated{Of: p.Voids, Why: p.Why},
 			session.ToastPosted{Level: "info", Code: "staging.voided", About: p.Voids, Args: map[string]string{"why": p.Why}},
 		)
+	}
+	if p.Renews != nil {
+		out = append(out, facts(*p.Renews)...)
 	}
 	return append(out, text(p.Started, p.Prompt))
 }

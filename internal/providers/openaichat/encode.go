@@ -116,7 +116,7 @@ func (e *encoder) Encode(ask providers.Ask, load providers.Load) ([]providers.Bl
 			}
 		}
 	}
-	if err := e.messages(from); err != nil {
+	if err := e.messages(from, ask.Prompt); err != nil {
 		return nil, err
 	}
 	e.walk.whole, e.walk.system = true, system
@@ -161,7 +161,7 @@ func (e *encoder) take(ask providers.Ask) (system []session.Item, grown bool) {
 
 // messages walks the view and repairs its pairing (wire.md §1.5): each call
 // has its result next to it, and a result without its call is a person's text.
-func (e *encoder) messages(from int) error {
+func (e *encoder) messages(from int, prompt []session.Piece) error {
 	check, seen := e.walk.check, &e.walk.seen
 	items := e.items
 	var names []string
@@ -200,6 +200,11 @@ func (e *encoder) messages(from int) error {
 		}
 		i = end
 	}
+	if len(prompt) > 0 {
+		if err := e.ask(&check, prompt); err != nil {
+			return err
+		}
+	}
 	if check.last == "assistant" || check.last == "" || check.last == check.p.Role {
 		if err := e.add(&check, partGoOn, []session.Item{{ID: e.lastItem()}}, nil); err != nil {
 			return err
@@ -209,6 +214,38 @@ func (e *encoder) messages(from int) error {
 		return err
 	}
 	e.blocks = append(e.blocks, new(providers.Builder).Lit("]}").Block(session.ItemID{}))
+	return nil
+}
+
+// ask appends what a summarizer is asked: a message that is made once.
+func (e *encoder) ask(check *checker, prompt []session.Piece) error {
+	w := new(providers.Builder)
+	if len(e.blocks) > 1 {
+		w.Lit(",")
+	}
+	skip := len(w.Block(session.ItemID{}).Bytes)
+	w.Lit(`{"role":"user","content":"`)
+	for _, p := range prompt {
+		if p.At == 0 {
+			w.Lit(escaped(p.Lit))
+			continue
+		}
+		b, err := e.load(p.At, p.B)
+		if err != nil {
+			return fmt.Errorf("text %d of event %d: %w", p.B, p.At, err)
+		}
+		w.Str(p.At, p.B, b)
+	}
+	w.Lit(`"}`)
+	block := w.Block(session.ItemID{})
+	shape, err := shapeOf(block.Bytes[skip:], check.p)
+	if err == nil {
+		err = check.add(shape)
+	}
+	if err != nil {
+		return fmt.Errorf("internal error: the request would be refused: %w", err)
+	}
+	e.blocks = append(e.blocks, block)
 	return nil
 }
 

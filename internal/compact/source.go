@@ -1,0 +1,65 @@
+package compact
+
+import (
+	"iter"
+
+	"varve/internal/session"
+)
+
+// SourceOf is what a compaction covers, in the order of the view: an older
+// checkpoint first.
+func SourceOf(v session.View, started session.CompactionStarted) []session.Item {
+	return sourceOf(v, started.Ranges, started.Replaces)
+}
+
+func sourceOf(v session.View, ranges []session.Range, replaces session.ItemID) []session.Item {
+	var out []session.Item
+	if old, ok := v.Checkpoint(); ok && old.ID == replaces {
+		out = append(out, old)
+	}
+	for _, it := range ItemsOf(v, ranges) {
+		if it.Kind != session.CheckpointItem {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// SegmentItems are the items of a segment.
+func SegmentItems(v session.View, s session.Segment) []session.Item { return ItemsOf(v, s.Ranges) }
+
+// Prefix is the view up to the last item of a source: what the agent has sent
+// already, with what is protected in between (SUM-10).
+func Prefix(v session.View, source []session.Item) iter.Seq[session.Item] {
+	last := source[len(source)-1].ID
+	return func(yield func(session.Item) bool) {
+		for it := range v.All {
+			if !yield(it) || it.ID == last {
+				return
+			}
+		}
+	}
+}
+
+// Narrow is a cut of what accepted work was made from, and of nothing newer.
+func Narrow(s session.State, c Cut, g *session.Staging) Cut {
+	out := Cut{Ranges: g.Ranges, Source: g.Source, Replaces: c.Replaces, Items: sourceOf(s.Branch.View, g.Ranges, c.Replaces)}
+	for _, it := range out.Items {
+		out.Covers += it.Tokens.N
+	}
+	out.Kept = c.Kept + c.Covers - out.Covers
+	return out
+}
+
+// Stuck names the budget that accepted work has spent, or "" (MR-11).
+func Stuck(g session.Staging) string {
+	switch {
+	case g.Round >= MaxRounds && len(g.Missing) > 0:
+		return "repartitions"
+	case g.Corrections >= MaxCorrections && g.Objection != 0:
+		return "corrections"
+	case len(g.Missing) == 0 && g.Candidate == 0 && len(g.Maps) > 0 && reduce(g).Failed != "":
+		return "levels"
+	}
+	return ""
+}
