@@ -19,7 +19,7 @@ PREFIX ?= $(HOME)/.local
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build run setup quick test race lint format check docs vuln cross bench fuzz eval golden demo demo-check pictures install clean
+.PHONY: help build run setup quick test soak race lint format check docs vuln cross bench fuzz eval golden demo demo-check pictures install clean
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,7 +58,10 @@ lint: ## vet for both systems, format, staticcheck, and the second reader of the
 format: ## format all Go files
 	@$(TOOL) gofumpt -w .
 
-check: lint test race cross vuln ## everything that must hold before stopping: docs, licences and end-to-end tests are in test
+soak: ## 2,000 turns with compactions, branches, interrupts and restarts (part of check; test has 400)
+	SOAK=1 go test -count=1 -run '^TestSoak$$' ./internal/harness
+
+check: lint test soak race cross vuln ## everything that must hold before stopping: docs, licences and end-to-end tests are in test
 	go mod verify
 	@echo "check: all of it holds"
 

@@ -38,10 +38,17 @@ func (p *soaked) Send(ctx context.Context, _ providers.Endpoint, body []byte, si
 	p.n++
 	p.sent[hex.EncodeToString(sum[:])] = true
 	f, n := p.next, p.n
-	p.next = nil
+	if bytes.Contains(body, []byte("Write a handoff")) {
+		f = big(handoff(fmt.Sprint("soak ", n)), 20)
+		if n%5 == 0 {
+			f = failing(providers.Length)
+		}
+	} else {
+		p.next = nil
+	}
 	p.mu.Unlock()
 	if f == nil {
-		f = text(fmt.Sprintf("Answer %d.", n))
+		f = big(fmt.Sprintf("Answer %d.", n), 60)
 	}
 	return f(ctx, string(body), sink)
 }
@@ -59,6 +66,8 @@ type soak struct {
 	l    *Local
 	rnd  *rand.Rand
 	last session.Seq
+
+	checkpoints int
 }
 
 // wait follows the log from where it was left until an entry satisfies ok.
@@ -108,7 +117,10 @@ func (k *soak) turn(n int) {
 	case n%17 == 0: // interrupted
 		k.p.will(hang("half an ans"))
 		say(k.t, k.l, fmt.Sprint("wait ", n))
-		k.wait("the request", func(e session.Entry) bool { return e.Type == "request.sent" })
+		k.wait("the request", func(e session.Entry) bool {
+			sent, ok := e.Event.(session.RequestSent)
+			return ok && sent.Compaction == 0
+		})
 		submit(k.t, k.l, drive.Cancel{By: "user"})
 		k.ended()
 		return
@@ -194,6 +206,9 @@ func (k *soak) reproduced(s *Session) (n int) {
 		}
 		for _, e := range entries {
 			after = e.Seq
+			if e.Type == "checkpoint.committed" {
+				k.checkpoints++
+			}
 			sent, ok := e.Event.(session.RequestSent)
 			if !ok {
 				continue
@@ -226,20 +241,27 @@ func (k *soak) reproduced(s *Session) (n int) {
 	}
 }
 
-// 2,000 turns in one file, with interrupts, restarts, forks, reverts,
-// rollbacks and deletions: what is held grows by the table of events alone,
+// 2,000 turns in one file, with compactions, interrupts, restarts, forks,
+// reverts, rollbacks and deletions: what is held grows by the table of events alone,
 // nothing is left behind, the file verifies, and each request that was sent
 // can be printed byte for byte. // REL-6, PFX-3
 func TestSoak(t *testing.T) {
-	turns := 2000
-	if testing.Short() || raceEnabled {
-		turns = 200
+	turns := 400
+	switch {
+	case raceEnabled:
+		turns = 100
+	case os.Getenv("SOAK") != "": // make soak
+		turns = 2000
 	}
 	p := &soaked{sent: map[string]bool{}}
 	w := newWorld(t)
 	w.opts.Resolve = func(context.Context, session.Model) (Target, error) {
-		return Target{Adapter: p, Endpoint: providers.Endpoint{Provider: "script", BaseURL: "script:"}}, nil
+		return Target{
+			Adapter: p, Endpoint: providers.Endpoint{Provider: "script", BaseURL: "script:"}, Window: session.Capacity{N: 12_000, Source: "setting"},
+		}, nil
 	}
+	w.opts.Settings.Compaction.Mode = mode("standalone")
+	w.opts.Clock = hurry(100)
 	w.opts.Policy = jsonl.Never // thousands of syncs show nothing more
 	k := &soak{world: w, p: p, rnd: rand.New(rand.NewPCG(1, 2))}
 	var err error
@@ -260,10 +282,6 @@ func TestSoak(t *testing.T) {
 			k.resume(k.l.Branch) // nothing is on its way
 			heap, files := k.held()
 			marks = append(marks, held{n, files, runtime.NumGoroutine(), heap, k.l.Session.Head()})
-		case n%100 == 0: // nothing else makes a conversation short again
-			if users := userItems(k.l.Session, k.l.Branch); len(users) > 0 {
-				k.operate(drive.Revert{Branch: k.l.Branch, Message: users[0]})
-			}
 		case n%40 == 0:
 			k.resume(k.l.Branch)
 		case n%9 == 0:
@@ -305,6 +323,9 @@ func TestSoak(t *testing.T) {
 				t.Errorf("a process is left: %s", b)
 			}
 		}
+	}
+	if k.checkpoints < turns/100 {
+		t.Errorf("%d checkpoints in %d turns", k.checkpoints, turns)
 	}
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
 	if err != nil || len(files) != 1 {
