@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"varve/internal/harness/drive"
@@ -121,6 +122,17 @@ func (h *Hands) runCall(ctx context.Context, s session.State, j drive.Job) drive
 	if r.Todo != nil {
 		out.Plan, out.PlanBody = planOf(*r.Todo)
 	}
+	if m := r.Mask; m != nil {
+		item, err := session.ParseItemID(m.Item)
+		of, err2 := session.ParseItemID(m.Call)
+		if err := errors.Join(err, err2); err != nil {
+			return drive.Result{Output: &drive.Output{IsError: true, Text: []byte(err.Error())}}
+		}
+		words := []byte(m.Reference())
+		facts = append(facts, session.Fact{
+			Event: session.ItemMasked{Item: item, Call: of, Tokens: session.Estimate(len(words))}, Body: []session.Part{{Bytes: words}},
+		})
+	}
 	return drive.Result{Facts: facts, Output: &out}
 }
 
@@ -219,6 +231,22 @@ func (k known) Item(name string) ([]byte, bool) {
 	}
 	b, err := k.sess.Text(it)
 	return b, err == nil
+}
+
+func (k known) Tail(name string) (tools.Masked, error) {
+	call, err := session.ParseItemID(name)
+	if err != nil {
+		return tools.Masked{}, err
+	}
+	it, err := drive.Maskable(k.s, call)
+	if err != nil {
+		return tools.Masked{}, err
+	}
+	of, _ := k.sess.Item(it.Call)
+	if of.Name == tools.MaskName {
+		return tools.Masked{}, drive.ErrNotAtTail
+	}
+	return tools.Masked{Item: it.ID.String(), Call: it.Call.String(), Tool: of.Name, Tokens: it.Tokens.N}, nil
 }
 
 func (k known) Todo() tools.Todo {

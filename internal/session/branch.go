@@ -207,7 +207,7 @@ func (f *Fold) planOf(s *Branch, q Seq) {
 			for _, p := range in.plans {
 				if q != 0 && p.plan.At == q && !p.landed {
 					s.Plan = p.plan
-					s.Plan.Shown = f.showsPlan(s)
+					f.showsPlan(s)
 				}
 			}
 		}

@@ -232,7 +232,9 @@ func (f *Fold) applySession(b *branch, e Entry) {
 	case PlanShown:
 		if ev.Plan != 0 {
 			f.copies[ev.Plan] = append(f.copies[ev.Plan], e.Seq.Item())
-			s.Plan.Shown = s.Plan.Shown || s.Plan.At == ev.Plan
+			if s.Plan.At == ev.Plan {
+				s.Plan.Shown, s.Plan.Copy = true, e.Seq.Item()
+			}
 		}
 		f.add(b, Item{ID: e.Seq.Item(), Kind: PlanKind, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens})
 	}
@@ -297,7 +299,7 @@ func (f *Fold) applyContext(b *branch, e Entry) {
 		s.recount()
 		s.Size = Size{}
 		s.cut("checkpoint", it.ID)
-		s.Plan.Shown = f.showsPlan(s)
+		f.showsPlan(s)
 	}
 }
 
@@ -328,13 +330,13 @@ func (s *Branch) edit(f *Fold, id ItemID, at Seq, text Text, size Tokens) {
 	it.At, it.Text, it.Tokens = at, text, size
 	s.View.edited = append(rest, it)
 	s.recount()
-	s.Plan.Shown = f.showsPlan(s)
+	f.showsPlan(s)
 }
 
 func (s *Branch) remove(f *Fold, id ItemID) {
 	s.View.removed = append(slices.Clip(s.View.removed), id)
 	s.recount()
-	s.Plan.Shown = f.showsPlan(s)
+	f.showsPlan(s)
 }
 
 // recount sums the view up anew, after a change that is not an addition.

@@ -12,19 +12,20 @@ func (f *Fold) todo(b *branch, result Item) {
 	p := plans[len(plans)-1]
 	if p.todo && p.at == b.state.Plan.At && p.after != nil && *p.after == result.Call {
 		f.copies[p.at] = append(f.copies[p.at], result.ID)
-		b.state.Plan.Shown = true
+		b.state.Plan.Shown, b.state.Plan.Copy = true, result.ID
 	}
 }
 
-// showsPlan reports whether a view shows its plan as it was recorded: a copy
+// showsPlan finds out whether a view shows its plan as it was recorded: a copy
 // of it is there, not covered, masked, replaced or removed.
-func (f *Fold) showsPlan(s *Branch) bool {
+func (f *Fold) showsPlan(s *Branch) {
+	s.Plan.Shown, s.Plan.Copy = false, ItemID{}
 	for _, id := range slices.Backward(f.copies[s.Plan.At]) {
 		if s.View.has(id) {
-			return true
+			s.Plan.Shown, s.Plan.Copy = true, id
+			return
 		}
 	}
-	return false
 }
 
 // has reports whether the view shows an item as it was recorded.

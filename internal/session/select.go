@@ -233,7 +233,7 @@ func (f *Fold) plan(s *Branch, in *stretch, next Seq) {
 			shown := slices.ContainsFunc(f.copies[p.at], func(id ItemID) bool { return kept[id] })
 			if shown || p.at < next && (p.landed || p.after != nil && (p.after.IsZero() || kept[*p.after])) {
 				s.Plan = p.plan
-				s.Plan.Shown = f.showsPlan(s)
+				f.showsPlan(s)
 				return
 			}
 		}

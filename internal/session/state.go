@@ -42,6 +42,7 @@ type Plan struct {
 	Items []PlanItem
 	Next  int // the number of the next task id
 	Shown bool
+	Copy  ItemID // that shows it, where Shown
 }
 
 // Queued is an input that waits (CTX-3).

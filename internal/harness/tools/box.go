@@ -31,6 +31,15 @@ type Known interface {
 	Item(id string) ([]byte, bool)
 	// Todo is the plan as it stands (PLAN-1).
 	Todo() Todo
+	// Tail is the result that the call with that id may mask; the error is for the model.
+	Tail(call string) (Masked, error)
+}
+
+// Masked is a result that is replaced by a reference (CTX-5).
+type Masked struct {
+	Item, Call string // ids
+	Tool       string
+	Tokens     int
 }
 
 // Blobs keeps immutable bytes under the hex SHA-256 of their content.

@@ -16,9 +16,10 @@ type Result struct {
 	Media    []Media
 	Changes  []Change
 	Observed []Observed
-	Todo     *Todo  // the new plan
-	Job      *Job   // a job that this call left running
-	Fault    string // what to record when the tool itself failed (REL-7)
+	Todo     *Todo   // the new plan
+	Mask     *Masked // what is replaced in the view
+	Job      *Job    // a job that this call left running
+	Fault    string  // what to record when the tool itself failed (REL-7)
 }
 
 // Who ended a call early.

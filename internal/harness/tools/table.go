@@ -116,6 +116,7 @@ var table = sync.OnceValue(func() []tool {
 				{name: "id"},
 			}},
 		}, prepareTodo},
+		{MaskName, "Replace the tool result that you were sent last by a short reference, when you have what you need of it. Its payload is kept.", false, nil, prepareMask},
 	}
 })
 

@@ -31,11 +31,15 @@ type bench struct {
 	todo  Todo
 	n     int
 
+	tail    Masked
+	tailErr error
+
 	told chan JobEnded
 }
 
 func (k *bench) Hash(real string) (string, bool) { s, ok := k.seen[real]; return s, ok }
 func (k *bench) Item(id string) ([]byte, bool)   { b, ok := k.items[id]; return b, ok }
+func (k *bench) Tail(string) (Masked, error)     { return k.tail, k.tailErr }
 func (k *bench) Todo() Todo                      { return k.todo }
 
 type memBlobs struct {
@@ -253,7 +257,7 @@ func TestSpecsAreSmallStrictAndFrozen(t *testing.T) { // TOOL-1, TOOL-4, PERF-2
 	if total > 6_500 {
 		t.Errorf("all tools take %d bytes, at most 6500", total)
 	}
-	want := "read write edit multiedit bash job_output job_kill grep glob ls todo"
+	want := "read write edit multiedit bash job_output job_kill grep glob ls todo mask_tool_result"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("order %q, want %q", got, want)
 	}
