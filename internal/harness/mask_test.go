@@ -16,14 +16,15 @@ func TestMask(t *testing.T) {
 		calls("mask_tool_result", `{}`), text("Two."), // the user's message is the tail
 		calls("ls", `{}`, "mask_tool_result", `{}`), text("Three."), // its own reply's result was not seen
 		calls("todo", `{"items":[{"content":"look","status":"pending"}]}`), calls("mask_tool_result", `{}`), text("Four."),
+		calls("ls", `{}`), calls("mask_tool_result", `{}`, "mask_tool_result", `{}`), text("Five."), // twice
 	)
 	l := w.start()
-	for i, what := range []string{"one", "two", "three", "four"} {
+	for i, what := range []string{"one", "two", "three", "four", "five"} {
 		say(t, l, what)
 		ended(t, l, i+1)
 	}
 	masked, texts := events[session.ItemMasked](t, l)
-	if len(masked) != 1 || !strings.Contains(texts[0][0], "the result of call "+masked[0].Call.String()+" of bash, about 12 tokens. The payload is kept") {
+	if len(masked) != 2 || !strings.Contains(texts[0][0], "the result of call "+masked[0].Call.String()+" of bash, about 12 tokens. The payload is kept") {
 		t.Fatalf("%+v %q", masked, texts)
 	}
 	view := shownView(t, l)
@@ -34,6 +35,9 @@ func TestMask(t *testing.T) {
 		t.Errorf("%d refusals\n%s", n, view)
 	}
 	if !strings.Contains(view, "that result is the task list") {
+		t.Error(view)
+	}
+	if !strings.Contains(view, "that result is masked already") {
 		t.Error(view)
 	}
 	raw, _ := known{l.Session, l.State()}.Item(masked[0].Item.String())

@@ -24,7 +24,7 @@ func Maskable(s session.State, call session.ItemID) (session.Item, error) {
 		last = it
 	}
 	switch {
-	case last.Kind != session.ResultItem || last.ID.Seq > call.Seq:
+	case last.Kind != session.ResultItem:
 		return last, ErrNotAtTail
 	case last.At != last.ID.Seq:
 		return last, errMasked
