@@ -139,7 +139,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 			return sessionErr(s.Record(c.Context(), session.MainBranch, st.Branch.Head, facts))
 		},
 	}
-	subs := append([]*cobra.Command{list, show, verify, repairCommand(e, f), requests, rename}, branchCommands(e, f, &asJSON)...)
+	subs := append([]*cobra.Command{list, show, verify, repairCommand(e, f), replaceCommand(e, f, &asJSON), redactCommand(e, f, &asJSON), requests, rename}, branchCommands(e, f, &asJSON)...)
 	for _, sub := range subs {
 		sub.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 		c.AddCommand(sub)
