@@ -186,18 +186,28 @@ const whichRedacted = "which messages? Give their numbers; `agent session show I
 // redactCommand takes contents out of the view, or out of the file (RPR-2).
 func redactCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 	var branch string
+	p := purge{e: e, f: f, asJSON: asJSON}
 	c := &cobra.Command{
 		Use: "redact ID ITEM…", Short: "Take a message of yours or a tool's result out of what the model is shown",
 		Long: "Redact puts \"" + drive.WordsRedacted + "\" in the place of a message of yours or a tool's result, from the next\n" +
-			"request on. What was recorded stays in the file.",
-		Example: "  agent session redact 01a2 14",
+			"request on. What was recorded stays in the file.\n\n" +
+			"With --purge it goes out of the file, too: every place that holds it is listed, and when you agree the\n" +
+			"session is written anew without it and the old file is deleted. This can't be taken back.",
+		Example: "  agent session redact 01a2 14\n  agent session redact 01a2 14 --purge --dry-run",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := takes(2, whichSession, whichRedacted)(c, args[:min(len(args), 2)]); err != nil {
 				return err
 			}
 			items, err := itemIDs(args[1:])
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case p.on && branch != "":
+				return exit(exitUsage, "--purge takes a text out of all branches: it goes without --branch")
+			case p.on:
+				return p.run(c.Context(), args[0], items)
+			case p.yes || p.dry:
+				return exit(exitUsage, "--yes and --dry-run are for --purge: without it nothing is deleted")
 			}
 			o := drive.Replace{Branch: branch, Why: "redact"}
 			for _, id := range items {
@@ -207,6 +217,9 @@ func redactCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&branch, "branch", "", "the branch (default: the last used)")
+	c.Flags().BoolVar(&p.on, "purge", false, "delete it from the session's file, everywhere")
+	c.Flags().BoolVar(&p.yes, "yes", false, "with --purge: don't ask")
+	c.Flags().BoolVar(&p.dry, "dry-run", false, "with --purge: list what holds it, and do nothing")
 	return c
 }
 
