@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"varve/internal/harness/drive"
@@ -54,7 +55,7 @@ func (z *erasure) line(env session.Envelope) (*rewritten, error) {
 	}
 	switch e.Event.(type) {
 	case session.ToastPosted, session.PermissionChanged, session.ApprovalAnswered, session.CallJudged:
-		if data, held := z.x.JSON(env.Data, 0); held {
+		if data, held := z.x.Text(env.Data); held {
 			r.data = data
 		}
 	case session.FilesChanged:
@@ -193,5 +194,12 @@ func (r *rewritten) rest(env session.Envelope, store func(session.Part) (session
 			}
 		}
 	}
-	return env.Rest(r.data, r.swap)
+	rest, err := env.Rest(r.data, r.swap)
+	if err == nil {
+		_, err = session.Decode(append([]byte(`{"seq":1,"prev":"00000000000000000000000000000000",`), rest...))
+	}
+	if err != nil { // it stood across what makes the line an event
+		return nil, fmt.Errorf("%w: event %d can't be written without it: %w", ErrNoRoom, env.Seq, err)
+	}
+	return rest, nil
 }

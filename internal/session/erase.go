@@ -3,19 +3,25 @@ package session
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // LeastErased is the length, in bytes, from which on a text is looked for inside
 // of others. A shorter one stands in too many of them by chance.
 const LeastErased = 8
 
-// An Eraser takes texts out of other texts, whatever form JSON gave them there.
+// deepest is how often a text may have been put into a JSON string: a call's
+// arguments, in a request, in a log, in a tool's result.
+const deepest = 5
+
+// An Eraser takes texts out of other texts, however often, and in whatever way,
+// they were escaped for JSON there.
 type Eraser struct {
-	forms [][]byte // longest first
-	lines []string // texts as one line, which a preview may begin with
+	texts [][]byte // longest first
+	lines []string // as one line, which a preview may begin with
 	put   []byte
 }
 
@@ -24,8 +30,8 @@ type Eraser struct {
 func NewEraser(texts [][]byte, put string) *Eraser {
 	x := &Eraser{put: []byte(put)}
 	add := func(b []byte) {
-		if !slices.ContainsFunc(x.forms, func(f []byte) bool { return bytes.Equal(f, b) }) {
-			x.forms = append(x.forms, b)
+		if len(b) >= LeastErased && !slices.ContainsFunc(x.texts, func(t []byte) bool { return bytes.Equal(t, b) }) {
+			x.texts = append(x.texts, b)
 		}
 	}
 	for _, t := range texts {
@@ -35,39 +41,45 @@ func NewEraser(texts [][]byte, put string) *Eraser {
 		}
 		line := strings.Join(strings.Fields(string(t)), " ")
 		x.lines = append(x.lines, line)
-		for _, b := range [][]byte{t, []byte(line)} {
-			for range 3 { // itself, in a string, in a string of a string
-				add(b)
-				web, err := jsontext.AppendQuote(nil, b)
-				if v := jsontext.Value(web); err == nil && v.Canonicalize(jsontext.EscapeForHTML(true)) == nil {
-					add(v[1 : len(v)-1])
-				}
-				b = AppendEscaped(nil, b)
-			}
-		}
+		add(t)
+		add([]byte(line))
+		add(bytes.ToValidUTF8(t, []byte("\uFFFD")))
 	}
-	slices.SortStableFunc(x.forms, func(a, b []byte) int { return len(b) - len(a) })
+	slices.SortStableFunc(x.texts, func(a, b []byte) int { return len(b) - len(a) })
 	return x
 }
 
 // Idle reports that there is nothing to look for.
-func (x *Eraser) Idle() bool { return len(x.forms) == 0 }
+func (x *Eraser) Idle() bool { return len(x.texts) == 0 }
 
-// In reports whether bytes hold a text, in a form that a line may give it.
+// In reports whether a text holds one of those that are to go.
 func (x *Eraser) In(b []byte) bool {
-	return slices.ContainsFunc(x.forms, func(f []byte) bool { return bytes.Contains(b, f) })
+	_, found := x.level(b)
+	return found
 }
 
-// Text returns a text without those that are to go, and whether it held one. In
-// JSON each string is looked at as what it means.
-func (x *Eraser) Text(b []byte) ([]byte, bool) { return x.text(b, 0) }
-
-func (x *Eraser) text(b []byte, depth int) ([]byte, bool) {
-	held := false
-	for _, f := range x.forms {
-		if bytes.Contains(b, f) {
-			b, held = bytes.ReplaceAll(b, f, x.put), true
+// level is how often b must be unescaped to find a text in it.
+func (x *Eraser) level(b []byte) (n int, found bool) {
+	for ; n <= deepest && !x.Idle(); n++ {
+		if slices.ContainsFunc(x.texts, func(t []byte) bool { return bytes.Contains(b, t) }) {
+			return n, true
 		}
+		if bytes.IndexByte(b, '\\') < 0 {
+			break
+		}
+		b = unescape(b, nil)
+	}
+	return 0, false
+}
+
+// Text returns a text without those that are to go, and whether it held one.
+func (x *Eraser) Text(b []byte) (out []byte, held bool) {
+	for {
+		n, found := x.level(b)
+		if !found {
+			break
+		}
+		b, held = x.at(b, n), true
 	}
 	if stem, cut := bytes.CutSuffix(bytes.TrimSpace(b), []byte("…")); cut && len(stem) >= LeastErased && len(b) < 2000 {
 		line := strings.Join(strings.Fields(string(stem)), " ")
@@ -75,65 +87,117 @@ func (x *Eraser) text(b []byte, depth int) ([]byte, bool) {
 			return x.put, true
 		}
 	}
-	if depth < 4 && len(x.forms) > 0 && mayBeJSON(b) {
-		if now, deeper := x.JSON(b, depth); deeper {
-			return now, true
-		}
-	}
 	return b, held
 }
 
-// mayBeJSON is a quick look: an object, list or string with an escape in it.
-// Without one, what a string means is what it looks like.
-func mayBeJSON(b []byte) bool {
-	t := bytes.TrimSpace(b)
-	return len(t) > 1 && (t[0] == '{' || t[0] == '[' || t[0] == '"') && bytes.IndexByte(t, '\\') >= 0 && jsontext.Value(t).IsValid()
-}
-
-// JSON is Text for each string of a JSON value, names too. What holds nothing
-// stays byte for byte.
-func (x *Eraser) JSON(b []byte, depth int) ([]byte, bool) {
-	var out []byte
-	done := 0
-	d := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true))
-	for {
-		t, err := d.ReadToken()
-		if err != nil {
-			break
+// at takes out what is found in b after it was unescaped n times.
+func (x *Eraser) at(b []byte, n int) []byte {
+	view, from := b, []int(nil) // from is where each byte of the view begins in b; its end too
+	for range n {
+		var starts []int
+		view = unescape(view, &starts)
+		if from != nil {
+			for i, s := range starts {
+				starts[i] = from[s]
+			}
 		}
-		if t.Kind() != '"' {
-			continue
-		}
-		now, held := x.text([]byte(t.String()), depth+1)
-		if !held {
-			continue
-		}
-		end := int(d.InputOffset())
-		start := stringStart(b, done, end)
-		out = append(out, b[done:start]...)
-		out = AppendQuoted(out, now)
-		done = end
+		from = starts
 	}
-	if done == 0 {
-		return b, false
-	}
-	return append(out, b[done:]...), true
-}
-
-// stringStart is where the string begins that ends at end: behind a quote that
-// nothing escapes.
-func stringStart(b []byte, from, end int) int {
-	for i := end - 2; i >= from; i-- {
-		if b[i] != '"' {
-			continue
-		}
-		n := 0
-		for i-1-n >= from && b[i-1-n] == '\\' {
-			n++
-		}
-		if n%2 == 0 {
+	in := func(i int) int {
+		if from == nil {
 			return i
 		}
+		return from[i]
 	}
-	return from
+	var out []byte
+	done := 0
+	for i := 0; i < len(view); {
+		t := slices.IndexFunc(x.texts, func(t []byte) bool { return bytes.HasPrefix(view[i:], t) })
+		if t < 0 {
+			next := len(view)
+			for _, t := range x.texts {
+				if j := bytes.Index(view[i+1:], t); j >= 0 {
+					next = min(next, i+1+j)
+				}
+			}
+			i = next
+			continue
+		}
+		out = append(append(out, b[done:in(i)]...), x.put...)
+		i += len(x.texts[t])
+		done = in(i)
+	}
+	return append(out, b[done:]...)
+}
+
+// unescape reads b as the inside of a JSON string. A backslash that escapes
+// nothing stands for itself. starts, if not nil, gets the offset in b of each
+// byte of the result, and the length of b.
+func unescape(b []byte, starts *[]int) []byte {
+	out := make([]byte, 0, len(b))
+	add := func(at int, bs ...byte) {
+		out = append(out, bs...)
+		if starts != nil {
+			for range bs {
+				*starts = append(*starts, at)
+			}
+		}
+	}
+	if starts != nil {
+		*starts = make([]int, 0, len(b)+1)
+	}
+	for i := 0; i < len(b); {
+		if b[i] != '\\' || i+1 == len(b) {
+			add(i, b[i])
+			i++
+			continue
+		}
+		switch c := b[i+1]; c {
+		case '"', '\\', '/':
+			add(i, c)
+		case 'b', 'f', 'n', 'r', 't':
+			add(i, "\b\f\n\r\t"[strings.IndexByte("bfnrt", c)])
+		case 'u':
+			r, n := unicodeAt(b[i:])
+			if n == 0 {
+				add(i, '\\')
+				i++
+				continue
+			}
+			add(i, utf8.AppendRune(nil, r)...)
+			i += n
+			continue
+		default:
+			add(i, '\\')
+			i++
+			continue
+		}
+		i += 2
+	}
+	if starts != nil {
+		*starts = append(*starts, len(b))
+	}
+	return out
+}
+
+// unicodeAt reads \uXXXX, or two of them that are one character; n is 0 where
+// none stands there.
+func unicodeAt(b []byte) (r rune, n int) {
+	unit := func(b []byte) (rune, bool) {
+		if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+			return 0, false
+		}
+		v, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+		return rune(v), err == nil
+	}
+	first, ok := unit(b)
+	if !ok {
+		return 0, 0
+	}
+	if second, ok := unit(b[6:]); ok && utf16.IsSurrogate(first) {
+		if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
+			return r, 12
+		}
+	}
+	return first, 6
 }
