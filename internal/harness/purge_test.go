@@ -3,7 +3,9 @@ package harness
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +27,9 @@ import (
 
 // secret needs escapes in JSON, in HTML and in both.
 const secret = "pass \"swordfish\\77\" <é\u2028>\nsecond line\t&c"
+
+// picture is shown with the message.
+const picture = "\x89PNG of a person"
 
 // holders are the files below dirs that hold any of texts, in any of the forms that JSON gives them.
 func holders(t *testing.T, texts []string, dirs ...string) (out []string) {
@@ -97,7 +102,8 @@ func (c *cellar) steeped(text string) (*Session, session.Seq) {
 	c.record(s, session.Fact{Event: session.InputQueued{Kind: "queue", Tokens: session.Estimate(9)}, Body: []session.Part{b("first " + text)}})
 	entry := s.Head()
 	c.record(s, session.Fact{Event: session.InputEdited{Entry: entry, Tokens: session.Estimate(9)}, Body: []session.Part{b(text)}})
-	pic, media := c.blob("\x89PNG " + text)
+	pic, media := c.blob(picture)
+	c.record(s, session.Fact{Event: session.MediaAdmitted{Handle: "media:" + pic[:8], Name: session.Text{B: 1}}, Body: []session.Part{media, b("me.png")}})
 	c.record(s, session.Fact{Event: session.UserSaid{Via: "queue", Entry: entry, Media: []session.Media{{Handle: "media:" + pic[:8], B: 0}}, Tokens: session.Estimate(9)}, Body: []session.Part{media}})
 	item := s.Head()
 	c.record(s, session.Fact{Event: session.RequestSent{Job: "j", Turn: item, Attempt: 1, SHA256: "0", Recipe: []session.Step{{L: &zero}, {Seq: entry + 1, As: "str"}, {L: &one}}}, Body: []session.Part{b("{"), b(`{"said":` + in(text) + "}")}})
@@ -139,7 +145,7 @@ func TestPurge(t *testing.T) {
 	}
 	before, head := shape(s), s.Head()
 	old := must(s.Entries(0, 1000))
-	if got := holders(t, []string{secret}, c.dir); len(got) < 3 {
+	if got := holders(t, []string{secret}, c.dir); len(got) < 2 {
 		t.Fatalf("it is not steeped: %v", got)
 	}
 	plan := must(s.PlanPurge(t.Context(), c.dir, []session.ItemID{item.Item()}))
@@ -148,14 +154,21 @@ func TestPurge(t *testing.T) {
 		types = append(types, h.Type)
 	}
 	want := []string{
-		"input.queued", "input.edited", "user.said", "request.sent", "reply.completed", "approval.requested", "tool.finished", "files.changed", "plan.changed",
+		"input.queued", "input.edited", "media.admitted", "user.said", "request.sent", "reply.completed", "approval.requested", "tool.finished", "files.changed", "plan.changed",
 		"session.renamed", "toast.posted", "branch.reverted", "item.replaced",
 	}
 	if !slices.Equal(types, want) || !slices.Equal(plan.Shown, []string{"b2"}) || len(plan.Requests) != 1 || len(plan.Contents) != 2 {
 		t.Errorf("%v\n%+v", types, plan)
 	}
+	killed := filepath.Join(c.dir, "blobs", "sha256", "tmp-killed") // a put of it that was killed
+	if err := os.WriteFile(killed, []byte("xx"+secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := c.purge(s, item); err != nil {
 		t.Fatal(err)
+	}
+	if sha := hashOf(picture); must(c.blobs.Has(sha)) {
+		t.Error("the picture is still there")
 	}
 	if got := holders(t, []string{secret}, c.dir, c.state); len(got) > 0 {
 		for _, f := range got {
@@ -196,11 +209,49 @@ func TestPurge(t *testing.T) {
 	if st := now.State("main"); st.Session.Mode != "full" || st.Session.Settings.Fingerprint != "f" {
 		t.Errorf("settings are lost: %+v", st.Session)
 	}
+	for it := range now.State("b2").Branch.View.All {
+		if len(it.Media) > 0 {
+			t.Errorf("%s has %v", it.ID, it.Media)
+		}
+	}
+	if e := must(now.Entry(item)); len(e.Event.(session.UserSaid).Media) > 0 {
+		t.Errorf("the message has %+v", e.Event)
+	}
 	// And it can be written.
 	c.record(now, spoke("more"))
 	if _, err := c.purge(now, item); !errors.Is(err, ErrNothing) {
 		t.Errorf("again: %v", err)
 	}
+}
+
+// A result goes with its whole output, and stays the result of its call. // RPR-2, TOOL-2
+func TestPurgeOfAResult(t *testing.T) {
+	c := newCellar(t)
+	s, _ := c.steeped(secret)
+	q := findType(must(s.Entries(0, 1000)), "tool.finished")
+	was := must(s.Entry(q)).Event.(session.ToolFinished)
+	full := must(must(s.Entry(q)).Part(was.Full.B)).Ref.SHA256
+	p, err := c.purge(s, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if must(c.blobs.Has(full)) || !slices.Contains(p.Contents, full) {
+		t.Error("the whole output is still there")
+	}
+	s = c.reopen(s)
+	c.whole(s.Path())
+	now := must(s.Entry(q)).Event.(session.ToolFinished)
+	if now.Full != nil || now.Call != was.Call || string(must(s.Load(q, 0))) != drive.WordsRedacted || now.Tokens != session.Estimate(len(drive.WordsRedacted)) {
+		t.Errorf("%+v", now)
+	}
+	if it, ok := s.Result(was.Call); !ok || it.ID != q.Item() {
+		t.Errorf("%+v", it)
+	}
+}
+
+func hashOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
 }
 
 func findType(all []session.Entry, name string) session.Seq {
@@ -235,7 +286,7 @@ func TestPurgeIsRefused(t *testing.T) {
 	}
 	same("no message")
 	other := c.session()
-	sha, ref := c.blob("\x89PNG " + secret)
+	sha, ref := c.blob(picture)
 	c.record(other, spoke("the same picture", ref))
 	before = fileNames(t, c.dir)
 	if _, err := c.purge(s, item); !errors.Is(err, ErrShared) || !strings.Contains(err.Error(), other.Path()) {
