@@ -185,11 +185,14 @@ func holdingWords(h harness.Holding) string {
 // that a window has is refused: it would come back.
 func besides(state string, x *session.Eraser) ([]beside, error) {
 	var out []beside
-	drafts, err := filepath.Glob(filepath.Join(state, "draft-*.txt"))
+	drafts, err := namedIn(state, "draft-")
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range drafts {
+		if !strings.HasSuffix(path, ".txt") {
+			continue
+		}
 		b, err := os.ReadFile(path)
 		if err != nil {
 			return nil, exit(exitFailed, "%w", err)
@@ -232,6 +235,21 @@ func besides(state string, x *session.Eraser) ([]beside, error) {
 	return out, nil
 }
 
+// namedIn are the files of a folder whose names begin with something.
+func namedIn(dir, prefix string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, exit(exitFailed, "%w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) && e.Type().IsRegular() {
+			out = append(out, filepath.Join(dir, e.Name()))
+		}
+	}
+	return out, nil
+}
+
 func (b beside) write() error {
 	if b.now == nil {
 		if err := os.Remove(b.path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -245,7 +263,7 @@ func (b beside) write() error {
 // dropIndex makes the index of sessions anew: deleting it loses nothing (LOG-11).
 func dropIndex(ctx context.Context, data, state string) error {
 	path := filepath.Join(state, index.FileName)
-	old, err := filepath.Glob(filepath.Join(state, "."+index.FileName+"*")) // what a killed writer left
+	old, err := namedIn(state, "."+index.FileName) // what a killed writer left
 	if err != nil {
 		return err
 	}

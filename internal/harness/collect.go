@@ -72,7 +72,7 @@ func (c Collection) Run(ctx context.Context) (Collected, error) {
 		return out, err
 	}
 	out.Sessions = len(count.files)
-	purged, err := purgesLeft(c.DataDir)
+	purged, err := besideSessions(c.DataDir, purgeSuffix)
 	if err != nil {
 		return out, err
 	}
@@ -124,12 +124,12 @@ func (c Collection) leftovers(out *Collected, then time.Time, purged []string, u
 	if err != nil {
 		return err
 	}
-	stale, err := filepath.Glob(filepath.Join(c.DataDir, "sessions", "*", "*.jsonl"+jsonl.NewSuffix+"*"))
+	stale, err := besideSessions(c.DataDir, jsonl.NewSuffix)
 	if err != nil {
 		return err
 	}
 	for _, p := range stale {
-		if st, err := os.Lstat(p); err == nil && st.Mode().IsRegular() && st.ModTime().Before(then) {
+		if st, err := os.Lstat(p); err == nil && st.ModTime().Before(then) {
 			left[p] = st.Size()
 		}
 	}

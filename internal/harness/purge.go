@@ -100,7 +100,7 @@ func (s *Session) Purge(ctx context.Context, dataDir, stateDir string, items []s
 	if p != nil {
 		before = append(before, p.Contents...)
 	}
-	if cerr := s.dropContents(ctx, p, dataDir, before); cerr != nil {
+	if cerr := s.dropContents(context.WithoutCancel(ctx), p, dataDir, before); cerr != nil {
 		return p, fmt.Errorf("the session was written anew; its old content is still there until `agent gc` can remove it: %w", cerr)
 	}
 	return p, err
@@ -322,8 +322,31 @@ func (s *Session) Unprintable() []session.Seq {
 	return ev.Requests
 }
 
-func purgesLeft(dataDir string) ([]string, error) {
-	return filepath.Glob(filepath.Join(dataDir, "sessions", "*", "*.jsonl"+purgeSuffix))
+// besideSessions lists the files beside sessions whose names have something
+// behind `.jsonl`.
+func besideSessions(dataDir, behind string) ([]string, error) {
+	dir := filepath.Join(dataDir, "sessions")
+	var out []string
+	workspaces, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, w := range workspaces {
+		if !w.IsDir() {
+			continue
+		}
+		entries, rerr := os.ReadDir(filepath.Join(dir, w.Name()))
+		err = errors.Join(err, rerr)
+		for _, e := range entries {
+			if strings.Contains(e.Name(), ".jsonl"+behind) && e.Type().IsRegular() {
+				out = append(out, filepath.Join(dir, w.Name(), e.Name()))
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for what was left: %w", err)
+	}
+	return out, nil
 }
 
 func readPurge(path string) ([]string, error) {

@@ -48,17 +48,17 @@ func (e Envelope) Rest(data []byte, swap map[int]Part) ([]byte, error) {
 		return append(b, '}'), nil
 	}
 	b = append(b, `,"body":[`...)
-	done := 0
+	used := 0
 	err := eachPart(e.Body, func(i int, v jsontext.Value) (bool, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		done = i + 1
 		p, ok := swap[i]
 		if !ok {
 			b = append(b, v...)
 			return true, nil
 		}
+		used++
 		var err error
 		b, err = appendPart(b, p)
 		return true, err
@@ -66,10 +66,8 @@ func (e Envelope) Rest(data []byte, swap map[int]Part) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range swap {
-		if i >= done {
-			return nil, fmt.Errorf("body has no entry %d: %w", i, ErrLine)
-		}
+	if used < len(swap) {
+		return nil, fmt.Errorf("body has fewer entries than are changed: %w", ErrLine)
 	}
 	// Keys that a newer program puts behind the body follow it.
 	return append(append(append(b, ']'), behind(e.Body)...), '}'), nil
