@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -32,14 +33,14 @@ type rewritten struct {
 var placeholder = session.Part{Bytes: []byte(drive.WordsRedacted)}
 
 // line says what becomes of a line; nil where it stays.
-func (z *erasure) line(env session.Envelope) (*rewritten, error) {
-	e, err := env.Decode()
-	if err != nil {
-		return nil, err
-	}
+func (z *erasure) line(env session.Envelope, e session.Entry, raw []byte) (*rewritten, error) {
 	if z.own[env.Seq] {
 		return z.whole(env, e)
 	}
+	if !z.x.In(raw) && !bytes.Contains(raw, []byte(`"ref"`)) && !bytes.Contains(raw, []byte(`"b64"`)) && !bytes.Contains(raw, []byte("…")) {
+		return nil, nil
+	}
+	var err error
 	r := &rewritten{swap: map[int]session.Part{}}
 	if err := env.Each(func(i int, p session.Part, err error) error {
 		if err != nil {

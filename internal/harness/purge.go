@@ -160,7 +160,7 @@ func (s *Session) rewrite(ctx context.Context, p *Purging, to *jsonl.Successor) 
 	at := s.clock.Now().UTC().Truncate(time.Millisecond)
 	err = s.eachEntry(ctx, func(env session.Envelope, e session.Entry, raw []byte) error {
 		rest := jsonl.Rest(raw)
-		r, err := z.line(env)
+		r, err := z.line(env, e, raw)
 		if err == nil && r != nil {
 			rest, err = r.rest(env, store)
 		}

@@ -191,7 +191,7 @@ func (s *Session) erasure(p *Purging) *erasure {
 func (s *Session) holdings(ctx context.Context, p *Purging) error {
 	z := s.erasure(p)
 	return s.eachEntry(ctx, func(env session.Envelope, e session.Entry, raw []byte) error {
-		r, err := z.line(env)
+		r, err := z.line(env, e, raw)
 		if err != nil {
 			return err
 		}

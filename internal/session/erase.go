@@ -20,9 +20,10 @@ const deepest = 5
 // An Eraser takes texts out of other texts, however often, and in whatever way,
 // they were escaped for JSON there.
 type Eraser struct {
-	texts [][]byte // longest first
-	lines []string // as one line, which a preview may begin with
-	put   []byte
+	texts   [][]byte // longest first
+	anchors [][]byte // of each a part that no escaping changes, but as \uXXXX; nil: it has none
+	lines   []string // as one line, which a preview may begin with
+	put     []byte
 }
 
 // NewEraser takes texts out, and puts another in their place, which needs no
@@ -46,7 +47,31 @@ func NewEraser(texts [][]byte, put string) *Eraser {
 		add(bytes.ToValidUTF8(t, []byte("\uFFFD")))
 	}
 	slices.SortStableFunc(x.texts, func(a, b []byte) int { return len(b) - len(a) })
+	for _, t := range x.texts {
+		x.anchors = append(x.anchors, anchor(t))
+	}
 	return x
+}
+
+// anchor is the longest run of a text that stands in JSON as it is.
+func anchor(t []byte) []byte {
+	var best []byte
+	for len(t) > 0 {
+		n := 0
+		for n < len(t) && t[n] >= ' ' && t[n] < 0x7f && strings.IndexByte(`"\/<>&'+`, t[n]) < 0 {
+			n++
+		}
+		if n > len(best) {
+			best = t[:n]
+		}
+		t = t[max(n, 1):]
+	}
+	return best
+}
+
+// may is a quick look: what it denies is not in b, however deep.
+func (x *Eraser) may(b []byte) bool {
+	return bytes.Contains(b, []byte(`\u`)) || slices.ContainsFunc(x.anchors, func(a []byte) bool { return bytes.Contains(b, a) })
 }
 
 // Idle reports that there is nothing to look for.
@@ -60,7 +85,7 @@ func (x *Eraser) In(b []byte) bool {
 
 // level is how often b must be unescaped to find a text in it.
 func (x *Eraser) level(b []byte) (n int, found bool) {
-	for ; n <= deepest && !x.Idle(); n++ {
+	for ; n <= deepest && x.may(b); n++ {
 		if slices.ContainsFunc(x.texts, func(t []byte) bool { return bytes.Contains(b, t) }) {
 			return n, true
 		}
@@ -147,8 +172,19 @@ func unescape(b []byte, starts *[]int) []byte {
 		*starts = make([]int, 0, len(b)+1)
 	}
 	for i := 0; i < len(b); {
-		if b[i] != '\\' || i+1 == len(b) {
-			add(i, b[i])
+		if n := bytes.IndexByte(b[i:], '\\'); n != 0 { // a run without one
+			if n < 0 {
+				n = len(b) - i
+			}
+			out = append(out, b[i:i+n]...)
+			for at := i; starts != nil && at < i+n; at++ {
+				*starts = append(*starts, at)
+			}
+			i += n
+			continue
+		}
+		if i+1 == len(b) {
+			add(i, '\\')
 			i++
 			continue
 		}
