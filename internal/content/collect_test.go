@@ -103,3 +103,33 @@ func TestSweep(t *testing.T) {
 		t.Error(got, err)
 	}
 }
+
+// What a purge notes is there until it is taken away, and is no blob and no leftover. // RPR-2, CAS-4
+func TestDoom(t *testing.T) {
+	s := Open(t.TempDir())
+	if got, err := s.Doomed(); err != nil || len(got) != 0 {
+		t.Error(got, err)
+	}
+	for _, shas := range [][]string{{helloSHA, helloSHA[:63] + "0"}, {helloSHA}} {
+		if err := s.Doom("a-session", shas); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Doomed(); err != nil || len(got) != 1 || !slices.Equal(got["a-session"], shas) {
+			t.Error(got, err)
+		}
+	}
+	if err := s.Each(func(b Blob) error { return errors.New(b.SHA256) }); err != nil {
+		t.Error(err)
+	}
+	if left, err := s.Leftovers(time.Now().Add(time.Hour)); err != nil || len(left) != 0 {
+		t.Error(left, err)
+	}
+	for range 2 {
+		if err := s.Undoom("a-session"); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := s.Doomed(); err != nil || len(got) != 0 {
+		t.Error(got, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"varve/internal/content"
+	"varve/internal/index"
 	"varve/internal/jsonl"
 )
 
@@ -72,7 +74,7 @@ func (c Collection) Run(ctx context.Context) (Collected, error) {
 		return out, err
 	}
 	out.Sessions = len(count.files)
-	purged, err := besideSessions(c.DataDir, purgeSuffix)
+	doomed, err := c.Blobs.Doomed()
 	if err != nil {
 		return out, err
 	}
@@ -88,13 +90,7 @@ func (c Collection) Run(ctx context.Context) (Collected, error) {
 		}
 	}
 	out.Kept = out.Blobs - out.Young - len(going)
-	shas := slices.Sorted(func(yield func(string) bool) {
-		for sha := range going {
-			if !yield(sha) {
-				return
-			}
-		}
-	})
+	shas := slices.Sorted(maps.Keys(going))
 	if c.Limit > 0 && len(shas) > c.Limit {
 		shas, out.More = shas[:c.Limit], true
 	}
@@ -110,7 +106,7 @@ func (c Collection) Run(ctx context.Context) (Collected, error) {
 		return out, err
 	}
 	// What is being written is no leftover, whatever the grace.
-	return out, c.leftovers(&out, c.Now.Add(-max(c.Grace, Grace)), purged, used)
+	return out, c.leftovers(&out, c.Now.Add(-max(c.Grace, Grace)), doomed, used)
 }
 
 func (c Collection) has(sha string) bool {
@@ -119,45 +115,41 @@ func (c Collection) has(sha string) bool {
 }
 
 // leftovers removes what writers left that were killed, and finishes purges.
-func (c Collection) leftovers(out *Collected, then time.Time, purged []string, used func() (func(string) bool, error)) error {
+func (c Collection) leftovers(out *Collected, then time.Time, doomed map[string][]string, used func() (func(string) bool, error)) error {
 	left, err := c.Blobs.Leftovers(then)
 	if err != nil {
 		return err
 	}
-	stale, err := besideSessions(c.DataDir, jsonl.NewSuffix)
+	sessions, err := index.Files(c.DataDir)
 	if err != nil {
 		return err
 	}
-	for _, p := range stale {
-		if st, err := os.Lstat(p); err == nil && st.ModTime().Before(then) {
-			left[p] = st.Size()
-		}
-	}
-	for _, p := range purged {
-		shas, err := readPurge(p)
+	for _, path := range sessions {
+		stale, err := jsonl.Leftovers(path)
 		if err != nil {
 			return err
 		}
-		if c.DryRun {
-			continue
+		for _, p := range stale {
+			if st, err := os.Lstat(p); err == nil && st.ModTime().Before(then) {
+				left[p] = st.Size()
+			}
 		}
-		if err := c.Blobs.Sweep(shas, whenever, used, func(sha string) { out.Gone = append(out.Gone, Waste{Name: sha}) }); err != nil {
+	}
+	for _, name := range slices.Sorted(maps.Keys(doomed)) {
+		if c.DryRun {
+			break
+		}
+		if err := c.Blobs.Sweep(doomed[name], whenever, used, func(sha string) { out.Gone = append(out.Gone, Waste{Name: sha}) }); err != nil {
 			return err
 		}
-		st, err := os.Stat(p)
-		if err != nil || !st.ModTime().Before(then) && slices.ContainsFunc(shas, c.has) {
-			continue // one that may be going on, or did not come to its end
-		}
-		if err := os.Remove(p); err != nil {
-			return fmt.Errorf("remove what was left: %w", err)
+		// Where one is still there, that purge goes on, or never came to its end.
+		if !slices.ContainsFunc(doomed[name], c.has) {
+			if err := c.Blobs.Undoom(name); err != nil {
+				return err
+			}
 		}
 	}
-	names := make([]string, 0, len(left))
-	for p := range left {
-		names = append(names, p)
-	}
-	slices.Sort(names)
-	for _, p := range names {
+	for _, p := range slices.Sorted(maps.Keys(left)) {
 		if !c.DryRun {
 			if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("remove what was left: %w", err)

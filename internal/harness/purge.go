@@ -10,12 +10,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/renameio/v2"
 
 	"varve/internal/jsonl"
 	"varve/internal/session"
@@ -27,10 +24,6 @@ var ErrShared = errors.New("another session refers to the same content")
 
 // ErrNothing says that there is nothing to purge.
 var ErrNothing = errors.New("there is nothing to purge: the session does not hold it any more")
-
-// purgeSuffix stands behind the name of a session file in the name of the list of
-// content that a purge of it takes out: whoever comes after a crash goes on.
-const purgeSuffix = ".purge"
 
 // whenever is later than any put.
 var whenever = time.Unix(1<<40, 0)
@@ -64,10 +57,11 @@ func (s *Session) Purge(ctx context.Context, dataDir, stateDir string, items []s
 			return nil, err
 		}
 	}
-	before, err := readPurge(s.path + purgeSuffix)
+	doomed, err := s.blobs.Doomed()
 	if err != nil {
 		return nil, err
 	}
+	before := doomed[sessionName(s.path)] // by a purge that was killed
 	var p *Purging
 	free := func() {}
 	defer func() { free() }()
@@ -90,16 +84,17 @@ func (s *Session) Purge(ctx context.Context, dataDir, stateDir string, items []s
 		free, err = s.rewrite(ctx, p, to)
 		return err
 	}, func() error {
-		return writePurge(s.path+purgeSuffix, append(before, p.Contents...))
+		before = append(before, p.Contents...)
+		if len(before) == 0 {
+			return nil
+		}
+		return s.blobs.Doom(sessionName(s.path), before)
 	})
 	if err != nil && !errors.Is(err, ErrNothing) {
 		return p, err
 	}
 	free()
 	free = func() {}
-	if p != nil {
-		before = append(before, p.Contents...)
-	}
 	if cerr := s.dropContents(context.WithoutCancel(ctx), p, dataDir, before); cerr != nil {
 		return p, fmt.Errorf("the session was written anew; its old content is still there until `agent gc` can remove it: %w", cerr)
 	}
@@ -128,10 +123,7 @@ func (s *Session) dropContents(ctx context.Context, p *Purging, dataDir string, 
 			return err
 		}
 	}
-	if err := os.Remove(s.path + purgeSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return s.blobs.Undoom(sessionName(s.path))
 }
 
 // rewrite writes the lines of the new file, and holds what they name until free
@@ -320,58 +312,4 @@ func (s *Session) Unprintable() []session.Seq {
 	}
 	ev, _ := e.Event.(session.SessionPurged)
 	return ev.Requests
-}
-
-// besideSessions lists the files beside sessions whose names have something
-// behind `.jsonl`.
-func besideSessions(dataDir, behind string) ([]string, error) {
-	dir := filepath.Join(dataDir, "sessions")
-	var out []string
-	workspaces, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, w := range workspaces {
-		if !w.IsDir() {
-			continue
-		}
-		entries, rerr := os.ReadDir(filepath.Join(dir, w.Name()))
-		err = errors.Join(err, rerr)
-		for _, e := range entries {
-			if strings.Contains(e.Name(), ".jsonl"+behind) && e.Type().IsRegular() {
-				out = append(out, filepath.Join(dir, w.Name(), e.Name()))
-			}
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for what was left: %w", err)
-	}
-	return out, nil
-}
-
-func readPurge(path string) ([]string, error) {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("a purge that was cut short: %w", err)
-	}
-	var out []string
-	for _, sha := range strings.Fields(string(b)) {
-		if _, err := hex.DecodeString(sha); err == nil && len(sha) == 64 {
-			out = append(out, sha)
-		}
-	}
-	return out, nil
-}
-
-func writePurge(path string, shas []string) error {
-	if len(shas) == 0 {
-		return nil
-	}
-	if err := renameio.WriteFile(path, []byte(strings.Join(shas, "\n")+"\n"), 0o600, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600)); err != nil {
-		return fmt.Errorf("note what is to go: %w", err)
-	}
-	return nil
 }

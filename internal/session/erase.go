@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -230,10 +229,8 @@ func unicodeAt(b []byte) (r rune, n int) {
 	if !ok {
 		return 0, 0
 	}
-	if second, ok := unit(b[6:]); ok && utf16.IsSurrogate(first) {
-		if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
-			return r, 12
-		}
+	if second, ok := unit(b[6:]); ok && first&^0x3ff == 0xd800 && second&^0x3ff == 0xdc00 {
+		return 0x10000 + (first&0x3ff)<<10 + second&0x3ff, 12
 	}
 	return first, 6
 }
