@@ -44,7 +44,7 @@ func deleteCommand(w *way, of func(*cobra.Command) *cobra.Command) *cobra.Comman
 
 func removeFile(c *cobra.Command, e *env, m *machine, s *harness.Session, id string) error {
 	err := s.Remove(c.Context(), m.folders.State)
-	if errors.Is(err, harness.ErrShared) {
+	if errors.Is(err, harness.ErrLeft) {
 		left := s.Left()
 		return exit(exitSession, "nothing was removed: the file is shared by %s; delete that first (`agent session delete %s --branch %s`)", strings.Join(left, ", "), id, left[0])
 	}

@@ -148,7 +148,9 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 		},
 	}
 	rename.Flags().StringVar(&branch, "branch", "", "the branch that gets the title (default: the session)")
-	subs := append([]*cobra.Command{list, show, verify, repairCommand(e, f), requests, rename, importCommand(e, f)}, branchCommands(e, f, &asJSON)...)
+	subs := append([]*cobra.Command{
+		list, show, verify, repairCommand(e, f), replaceCommand(e, f, &asJSON), redactCommand(e, f, &asJSON), requests, rename, importCommand(e, f),
+	}, branchCommands(e, f, &asJSON)...)
 	for _, sub := range subs {
 		sub.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 		c.AddCommand(sub)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -116,7 +117,9 @@ func showRequests(w io.Writer, s *harness.Session, n int, asJSON bool) error {
 		Shared  int64          `json:"shared"`
 		SHA256  string         `json:"sha256"`
 		Broke   *session.Break `json:"broke,omitempty"`
+		Purged  bool           `json:"purged,omitempty"` // its bytes can't be made again
 	}
+	purged := s.Unprintable()
 	rows := []row{}
 	for after := session.Seq(0); ; {
 		entries, err := s.Entries(after, 1000)
@@ -129,13 +132,16 @@ func showRequests(w io.Writer, s *harness.Session, n int, asJSON bool) error {
 		for _, e := range entries {
 			after = e.Seq
 			if r, ok := e.Event.(session.RequestSent); ok {
-				rows = append(rows, row{len(rows) + 1, e.Seq, e.At, r.Purpose, r.Attempt, r.Model.String(), r.Size, r.Shared, r.SHA256, r.Broke})
+				rows = append(rows, row{len(rows) + 1, e.Seq, e.At, r.Purpose, r.Attempt, r.Model.String(), r.Size, r.Shared, r.SHA256, r.Broke, slices.Contains(purged, e.Seq)})
 			}
 		}
 	}
 	if n > 0 {
 		if n > len(rows) {
 			return exit(exitUsage, "there are %s", words.Count(len(rows), "request"))
+		}
+		if rows[n-1].Purged {
+			return exit(exitSession, "request %d carried a text that was purged from this session: it can't be printed byte for byte any more", n)
 		}
 		b, err := s.Request(rows[n-1].Event)
 		if err != nil {
@@ -153,6 +159,9 @@ func showRequests(w io.Writer, s *harness.Session, n int, asJSON bool) error {
 		why := ""
 		if r.Broke != nil {
 			why = "prefix broke: " + r.Broke.Cause
+		}
+		if r.Purged {
+			why = strings.TrimPrefix(why+", purged: can't be printed", ", ")
 		}
 		fmt.Fprintf(tw, "%d\t%s\t%s\tattempt %d\t%s\t%d shared\t%s\n", r.N, r.Purpose, r.Model, r.Attempt, words.Bytes(r.Bytes), r.Shared, why)
 	}

@@ -133,6 +133,15 @@ func (s *Store) Remove(sha string, then time.Time) (bool, error) {
 		return false, fmt.Errorf("remove %s: %w", sha, err)
 	}
 	defer free()
+	return s.remove(sha, then)
+}
+
+// remove needs the exclusive lock on the blob's folder.
+func (s *Store) remove(sha string, then time.Time) (bool, error) {
+	path, err := s.path(sha)
+	if err != nil {
+		return false, err
+	}
 	st, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !st.ModTime().Before(then) {
 		return false, nil

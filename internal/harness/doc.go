@@ -16,5 +16,7 @@
 //	finish.go   what came of jobs, and what waits for the log to work again
 //	follow.go   readers, and what other processes append
 //	hold.go     the run lock
+//	operate.go, replace.go, repair.go, purge*.go  what is done to a session that nobody works on
+//	census.go, collect.go  what sessions refer to, and what goes
 //	discover.go, speak.go, hands.go, plan.go  the runners
 package harness

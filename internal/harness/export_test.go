@@ -305,10 +305,10 @@ func TestImportRefusesWhatWasChanged(t *testing.T) { // BRN-9, LOG-4
 		"a repair":             func(l []string) []string { return replaced(l, `"type":"files.changed"`, `"type":"log.repaired"`) },
 		"another branch's end": func(l []string) []string { return replaced(l, `"data":{"branch":"main"`, `"data":{"branch":"b7"`) },
 	} {
-		refused(what, rewritten(t, file, change))
+		refused(what, forgedFile(t, file, change))
 	}
-	if _, _, err := intoNew(t, rewritten(t, file, func(l []string) []string { return l })); err != nil {
-		t.Errorf("rewritten as it was: %v", err)
+	if _, _, err := intoNew(t, forgedFile(t, file, func(l []string) []string { return l })); err != nil {
+		t.Errorf("forgedFile as it was: %v", err)
 	}
 }
 
@@ -322,8 +322,8 @@ func replaced(lines []string, old, new string) []string {
 	panic("no line has " + old)
 }
 
-// rewritten is an export with other lines, whose chain and end are right.
-func rewritten(t *testing.T, file []byte, change func([]string) []string) []byte {
+// forgedFile is an export with other lines, whose chain and end are right.
+func forgedFile(t *testing.T, file []byte, change func([]string) []string) []byte {
 	t.Helper()
 	var seqs []uint64
 	var rests []string

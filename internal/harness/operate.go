@@ -12,6 +12,8 @@ import (
 type Outcome struct {
 	Branch string // the new one of a fork, else the one that was asked
 	Label  string // of a revert
+	// Swapped is what a replacement came to, once for each of its swaps.
+	Swapped []drive.Swapped
 }
 
 // Select returns the state that a reference names (BRN-2).
@@ -72,14 +74,16 @@ func (s *Session) operate(ctx context.Context, op drive.Operation, live bool) (O
 		if err != nil {
 			return Outcome{}, err
 		}
-		err = s.Record(ctx, step.Branch, step.Expect, step.Facts)
+		if len(step.Facts) > 0 {
+			err = s.Record(ctx, step.Branch, step.Expect, step.Facts)
+		}
 		switch {
 		case errors.Is(err, ErrConflict) && tries < 2:
 			tries++
 		case err != nil:
 			return Outcome{}, err
 		case !step.More:
-			return Outcome{step.Branch, step.Label}, nil
+			return Outcome{step.Branch, step.Label, step.Swapped}, nil
 		}
 	}
 }

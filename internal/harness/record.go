@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"varve/internal/content"
 	"varve/internal/harness/drive"
 	"varve/internal/jsonl"
 	"varve/internal/session"
@@ -39,9 +41,13 @@ func (s *Session) Record(ctx context.Context, branch string, expect session.Seq,
 		if facts[i], err = session.Spill(facts[i]); err != nil {
 			return err
 		}
-		if err := s.store(&facts[i]); err != nil {
-			return err
-		}
+	}
+	free, err := s.keep(facts)
+	if err != nil {
+		return err
+	}
+	defer free()
+	for i := range facts {
 		if rests[i], err = session.EncodeRest(facts[i], at); err != nil {
 			return err
 		}
@@ -87,6 +93,38 @@ func (s *Session) create() error {
 	s.file = f
 	s.mu.Unlock()
 	return nil
+}
+
+// keep stores the large texts of facts, and holds what they name until it is in
+// the file: a line never names content that is not there, nor any that a
+// collection is removing (CAS-2, CAS-5).
+func (s *Session) keep(facts []session.Fact) (free func(), err error) {
+	for tries := 0; ; tries++ {
+		kept := slices.Clone(facts)
+		var refs []string
+		for i := range kept {
+			if err := s.store(&kept[i]); err != nil {
+				return nil, err
+			}
+			for _, p := range kept[i].Body {
+				if p.Ref != nil {
+					refs = append(refs, p.Ref.SHA256)
+				}
+			}
+		}
+		if len(refs) == 0 {
+			return func() {}, nil
+		}
+		free, err = s.blobs.Hold(refs)
+		if err == nil {
+			copy(facts, kept)
+			return free, nil
+		}
+		// Between put and hold a collection without grace may have been faster.
+		if tries == 3 || !errors.Is(err, content.ErrMissing) {
+			return nil, fmt.Errorf("nothing was recorded: %w", err)
+		}
+	}
 }
 
 // store moves a fact's large texts to the content store (CAS-2).

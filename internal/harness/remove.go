@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// ErrShared says that a session's file can't be removed: there are branches in
+// ErrLeft says that a session's file can't be removed: there are branches in
 // it that were not deleted.
-var ErrShared = errors.New("other branches share the file")
+var ErrLeft = errors.New("other branches share the file")
 
 // Left lists the branches that were not deleted, oldest first.
 func (s *Session) Left() []string {
@@ -24,7 +24,7 @@ func (s *Session) Left() []string {
 }
 
 // Remove removes the file of a session of which every branch was deleted
-// (BRN-6): else [ErrShared]. Nobody may be working on any of them ([ErrHeld]).
+// (BRN-6): else [ErrLeft]. Nobody may be working on any of them ([ErrHeld]).
 // One that is damaged stays: what can't be read may be a branch. The content
 // that it named is left to collection.
 func (s *Session) Remove(ctx context.Context, stateDir string) error {
@@ -42,7 +42,7 @@ func (s *Session) Remove(ctx context.Context, stateDir string) error {
 		return fmt.Errorf("line %d can't be read, and may be a branch's: repair the session first", d[0].Line)
 	}
 	if len(s.Left()) > 0 {
-		return ErrShared
+		return ErrLeft
 	}
 	if err := os.Remove(s.path); err != nil {
 		return err

@@ -81,7 +81,9 @@ func (sp *Speaker) encode(ctx context.Context, s session.State, j drive.Job) dri
 	sp.body, sp.sha, sp.sent = body.Bytes, body.SHA256, 0
 	return drive.Result{Request: &drive.Encoded{
 		Model: s.Branch.Model, Endpoint: target.Endpoint.BaseURL, Capacity: capacity(s, target, limit), OutputLimit: limit,
-		SHA256: body.SHA256, Size: int64(len(body.Bytes)), Shared: body.Shared, Whole: body.Whole,
+		SHA256: body.SHA256, Size: int64(len(body.Bytes)), Shared: body.Shared,
+		// One that can't be rebuilt any more says nothing of a break but what is known.
+		Whole:  body.Whole && (before != nil || s.Branch.Sent.Cut == nil),
 		Recipe: body.Recipe, Literals: body.Literals,
 	}}
 }

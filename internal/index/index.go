@@ -64,7 +64,7 @@ var ErrNone = errors.New("no such session")
 // first: it reads the two ends of every file. A session is listed once it has a
 // user message (LOG-9); a damaged one with its damage. See [Index.Rows].
 func List(dataDir string) ([]Info, error) {
-	paths, err := files(dataDir)
+	paths, err := Files(dataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,8 @@ func List(dataDir string) ([]Info, error) {
 	return out, nil
 }
 
-func files(dataDir string) ([]string, error) {
+// Files lists the session files under a data directory, in order of their paths.
+func Files(dataDir string) ([]string, error) {
 	dir := filepath.Join(dataDir, "sessions")
 	workspaces, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +116,7 @@ func Find(dataDir, id string) (string, error) {
 		}
 		return "", fmt.Errorf("%w: there is no file %s", ErrNone, id)
 	}
-	paths, err := files(dataDir)
+	paths, err := Files(dataDir)
 	if err != nil {
 		return "", err
 	}

@@ -35,17 +35,21 @@ func (f *File) Append(ctx context.Context, rests [][]byte, agree func() error) (
 		}
 	}
 	return f.commit(ctx, func() (batch, error) {
-		b := batch{rests: rests}
-		f.mu.Lock()
-		leading, open, trailing := f.split()
-		err := f.refuse(open)
-		b.repairs, b.trailing = slices.Clone(leading), slices.Clone(trailing)
-		f.mu.Unlock()
+		b, err := f.sound(rests)
 		if err == nil && agree != nil {
 			err = agree()
 		}
 		return b, err
 	})
+}
+
+// sound is the batch of rests, with the repairs that are an append's own to
+// make. It is refused where there is other damage.
+func (f *File) sound(rests [][]byte) (batch, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	leading, open, trailing := f.split()
+	return batch{rests: rests, repairs: slices.Clone(leading), trailing: slices.Clone(trailing)}, f.refuse(open)
 }
 
 // A batch is what one write adds.
@@ -58,33 +62,42 @@ type batch struct {
 
 // commit runs decide under the lock, after catching up, and writes its batch.
 func (f *File) commit(ctx context.Context, decide func() (batch, error)) (lines []Line, err error) {
+	err = f.underLock(ctx, func(w *os.File) error {
+		lines, err = f.write(w, decide)
+		return err
+	})
+	if f.opts.Policy == Always && lines != nil {
+		err = errors.Join(err, f.Sync())
+	}
+	return lines, err
+}
+
+// underLock does something under the lock on the file, with pen and turn.
+func (f *File) underLock(ctx context.Context, do func(w *os.File) error) error {
 	if f.opts.ReadOnly {
-		return nil, fmt.Errorf("append to %s: %w: open it for writing", f.path, ErrReadOnly)
+		return fmt.Errorf("append to %s: %w: open it for writing", f.path, ErrReadOnly)
 	}
 	deadline := time.Now().Add(f.opts.LockWait)
 	if err := f.wait(ctx, f.pen, deadline); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { <-f.pen }()
 	w, err := f.writer()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := f.lock(ctx, w, deadline); err != nil {
-		return nil, err
+		return err
 	}
 	// turn comes last, so that readers go on while a writer waits for the lock.
 	if err = f.wait(ctx, f.turn, deadline); err == nil {
-		lines, err = f.write(w, decide)
+		err = do(w)
 		<-f.turn
 	}
 	if e := unlock(w); e != nil {
 		err = errors.Join(err, f.blame("unlock", e))
 	}
-	if f.opts.Policy == Always && lines != nil {
-		err = errors.Join(err, f.Sync())
-	}
-	return lines, err
+	return err
 }
 
 // write needs turn and the lock.
@@ -285,7 +298,7 @@ func (f *File) wait(ctx context.Context, own chan struct{}, deadline time.Time) 
 	case <-ctx.Done():
 		return fmt.Errorf("append to %s: %w", f.path, ctx.Err())
 	case <-t.C:
-		return f.locked()
+		return f.taken()
 	}
 }
 
@@ -304,7 +317,7 @@ func (f *File) lock(ctx context.Context, w *os.File, deadline time.Time) error {
 		}
 		left := time.Until(deadline)
 		if left <= 0 {
-			return f.locked()
+			return f.taken()
 		}
 		// Uneven pauses, or writers that began together would go on colliding.
 		t := time.NewTimer(min(left, pause/2+rand.N(pause)))
@@ -316,6 +329,6 @@ func (f *File) lock(ctx context.Context, w *os.File, deadline time.Time) error {
 	}
 }
 
-func (f *File) locked() error {
+func (f *File) taken() error {
 	return fmt.Errorf("append to %s: %w for %s: try again, or end the other program", f.path, ErrLocked, max(f.opts.LockWait, 0))
 }

@@ -11,7 +11,8 @@
 //
 // Reading takes no lock and changes nothing (LOG-14). Writing happens in Append
 // and Repair only, under an OS lock on the file for that one call (LOG-6), and
-// only ever adds bytes at the end (LOG-3). A last line without LF is not there
+// only ever adds bytes at the end (LOG-3); Replace, for what must not be kept, puts
+// another file in its place. A last line without LF is not there
 // yet for a reader; an append judges it (LOG-7).
 package jsonl
 

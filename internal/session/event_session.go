@@ -113,9 +113,12 @@ type (
 		Text  Text   `json:"text"`
 	}
 
-	// SessionPurged is line 2 of a file that a purge wrote.
+	// SessionPurged is line 2 of a file that a purge wrote. It tells of all purges
+	// so far: the lines that are not there as they were, and the requests whose
+	// bytes can't be made again for that.
 	SessionPurged struct {
-		Removed []Removed `json:"removed"`
+		Removed  []Removed `json:"removed"`
+		Requests []Seq     `json:"requests,omitempty"`
 	}
 
 	// ContentCarried holds a piece of content that an export takes along: the
@@ -136,7 +139,7 @@ type (
 		SHA256 string `json:"sha256"`
 	}
 
-	// Removed names one event that a purge left out.
+	// Removed names one line that a purge changed or left out, as it was.
 	Removed struct {
 		Seq    Seq    `json:"seq"`
 		SHA256 string `json:"sha256"`

@@ -327,7 +327,7 @@ func (s *Branch) edit(f *Fold, id ItemID, at Seq, text Text, size Tokens) {
 		return
 	}
 	rest := slices.DeleteFunc(slices.Clone(s.View.edited), func(e Item) bool { return e.ID == id })
-	it.At, it.Text, it.Tokens = at, text, size
+	it.At, it.Text, it.Tokens, it.Media = at, text, size, nil // those that it names stand in the body of before (MED-3)
 	s.View.edited = append(rest, it)
 	s.recount()
 	f.showsPlan(s)

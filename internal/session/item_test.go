@@ -95,12 +95,13 @@ func TestItems(t *testing.T) {
 			t.Errorf("no item from %s", s)
 		}
 	}
-	// An edit changes where the content is, and nothing that says what the item is.
+	// An edit changes where the content is, and nothing that says what the item is. Media were content of the event
+	// before: with it they leave the view (MED-3).
 	apply(ItemReplaced{Item: Seq(7).Item(), Why: "repair", Text: Text{B: 3}, Tokens: Estimate(1)})
 	for it := range f.State(MainBranch).Branch.View.All {
 		if it.ID == Seq(7).Item() {
 			w := want[8]
-			w.At, w.Text, w.Tokens = 17, Text{B: 3}, Estimate(1)
+			w.At, w.Text, w.Tokens, w.Media = 17, Text{B: 3}, Estimate(1), nil
 			if diff := cmp.Diff(w, it); diff != "" {
 				t.Error(diff)
 			}

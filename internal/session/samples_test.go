@@ -67,7 +67,7 @@ func samples() []sample {
 	add(LogRepaired{Kind: "torn", From: 2391, To: 2391 + int64(len(torn)), SHA256: sha(torn), Line: 7})
 	add(ToastPosted{Level: "warning", Code: "log.repaired", Args: map[string]string{"bytes": "21"}, About: 8, Actions: []string{"show"}})
 	add(FaultRecorded{Where: "tools", Kind: "panic", Job: "tool:33.2"}, text("index out of range [3] with length 3"))
-	add(SessionPurged{Removed: []Removed{{Seq: 7, SHA256: sha("a purged line")}}})
+	add(SessionPurged{Removed: []Removed{{Seq: 7, SHA256: sha("a purged line")}}, Requests: []Seq{9}})
 
 	section = "branch"
 	created := add(BranchCreated{Name: "b2", From: Reference{Branch: MainBranch, Seq: 6, Select: "head"}, Purpose: "fork", Depth: 1, API: agent.API})
@@ -158,7 +158,7 @@ func samples() []sample {
 	add(CatalogDropped{Item: old.Item()})
 	result := Seq(42).Item()
 	add(ItemMasked{Item: result, Call: call, Tokens: est(11)}, text("[result 42 is masked; its payload is kept]"))
-	add(ItemReplaced{Item: result, Why: "redact", Tokens: est(3)}, text("[redacted]"))
+	add(ItemReplaced{Item: result, Why: "redact", Tokens: est(7)}, text("[redacted by the user]"))
 	add(ItemRemoved{Item: turn.Item(), Why: "empty"})
 	add(MediaAdmitted{Handle: handle("a picture"), Media: Text{B: 0, MediaType: "image/png"}, Name: Text{B: 1}, Width: 1280, Height: 720, Pages: 1}, ref("image/png", "a picture"), text("plot.png"))
 	add(MediaNoted{Items: []ItemID{turn.Item(), result}, Why: "budget"})

@@ -348,6 +348,9 @@ func noted(e session.Entry) *row {
 	case session.ItemReplaced:
 		if ev.Why == "redact" {
 			r.ink, r.head = inkWarn, "Item "+ev.Item.String()+" was redacted: the model no longer sees it."
+		} else {
+			r.head = "Item " + ev.Item.String() + " was replaced: the model sees this in its place."
+			r.text(e, &ev.Text)
 		}
 	case session.MediaNoted:
 		r.head = fmt.Sprintf("%s left out of what is sent (%s).", words.Count(len(ev.Items), "attachment"), ev.Why)

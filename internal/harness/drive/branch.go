@@ -74,6 +74,8 @@ type Step struct {
 	Facts  []session.Fact
 	Label  string // of a revert
 	More   bool
+	// Swapped is what a replacement comes to, once for each of its swaps.
+	Swapped []Swapped
 }
 
 // Operate decides an operation. live says that the branch is being worked on:
@@ -98,6 +100,9 @@ func Operate(f Family, op Operation, live bool) (Step, error) {
 			return Step{}, session.ErrDeleted
 		}
 		return Step{}, ErrReadOnly
+	}
+	if o, ok := op.(Replace); ok {
+		return replace(f, o, s)
 	}
 	if o, ok := op.(Retitle); ok {
 		step.Facts = []session.Fact{text(session.BranchRenamed{}, o.Title)}
