@@ -180,4 +180,21 @@ func TestEveryStageOnlyAppends(t *testing.T) {
 	w.opts.Branch = "main"
 	g.l = w.resume(path)
 	turn("behind a torn line")
+
+	if err := g.l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := must(Open(path, w.opts.blobs(), w.opts.Policy, System{}))
+	newest := lastOf(userItems(s, "main")).Item()
+	if _, err := s.Replace(t.Context(), w.opts.StateDir, drive.Replace{
+		Branch: "main", Why: "repair", Swaps: []drive.Swap{{Item: newest, Text: []byte("what was meant")}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	g.l = w.resume(path)
+	g.check("replaced")
+	if v := shownView(t, g.l); !strings.Contains(v, "user: what was meant") {
+		t.Error(v)
+	}
 }
