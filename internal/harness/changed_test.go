@@ -7,13 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"varve/internal/harness/drive"
 	"varve/internal/harness/tools"
+	"varve/internal/jsonl"
 	"varve/internal/session"
 )
 
@@ -125,4 +128,99 @@ func TestCommandsAreTakenBack(t *testing.T) {
 			rt.Fatalf("reverted: %q\nwant %q\nwas left %q\nby %+v", got, was, now, plan)
 		}
 	})
+}
+
+// Only commands that may have changed more than was recorded are counted; one of an older log always may. // BRN-8
+func TestCommandsNotAllRecorded(t *testing.T) {
+	h := newShelf(t, t.TempDir())
+	q := h.says("one")
+	id := func(n int) session.ItemID { return session.ItemID{Seq: q, Part: n} }
+	started := func(n int) session.Fact {
+		return session.Fact{Event: session.ToolStarted{Call: id(n), Effects: []string{"exec"}}}
+	}
+	h.record(started(2), worded(session.ToolFinished{Call: id(2), Watched: true}))
+	h.record(started(3), worded(session.ToolInterrupted{Call: id(3), Why: "user", Watched: true}))
+	h.record(worded(session.ShellRan{Watched: true}))
+	to, err := h.FilesAt(h.revert(q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(want int) {
+		t.Helper()
+		if f := must(h.PlanFiles(t.Context(), h.place, to)); f.Commands != want {
+			t.Errorf("%d commands, not %d", f.Commands, want)
+		}
+	}
+	count(0)
+	h.record(started(4), worded(session.ToolFinished{Call: id(4)}))
+	h.record(started(5), worded(session.ToolInterrupted{Call: id(5), Why: "lost"}))
+	h.record(started(6)) // its program died
+	h.record(worded(session.ShellRan{}))
+	count(4)
+}
+
+func worded(e session.Event) session.Fact {
+	return session.Fact{Event: e, Body: []session.Part{{Bytes: []byte("\"watched\":true")}}}
+}
+
+// What two windows have seen of one change is recorded once, and what one of them changed further begins where the other
+// ended. // BRN-8
+func TestTwoWindowsRecordAChangeOnce(t *testing.T) {
+	h := newShelf(t, t.TempDir())
+	h.hand("a", "a0")
+	h.hand("b", "b0")
+	q := h.says("one")
+	other, err := Open(h.Path(), h.blobs, jsonl.Turn, System{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	put := func(text string) string { return must(h.blobs.Put([]byte(text))) }
+	change := func(name, before, after string) tools.Change {
+		return tools.Change{Path: h.at(name), Op: tools.Modified, Before: put(before), After: put(after), Mode: 0o644}
+	}
+	from := h.moment()
+	fact := other.changed([]tools.Change{change("a", "a0", "a1"), change("b", "b0", "b1")}, "shell", session.ItemID{})
+	if err := other.note(t.Context(), "main", []session.Fact{fact}); err != nil {
+		t.Fatal(err)
+	}
+	got := h.unrecorded([]tools.Change{change("a", "a0", "a1"), change("b", "b0", "b2")}, from)
+	if want := []tools.Change{change("b", "b1", "b2")}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	h.record(h.changed(got, "shell", session.ItemID{}))
+	h.hand("a", "a1")
+	h.hand("b", "b2")
+	h.both(h.revert(q))
+	h.holds("a revert", map[string]string{"a": "-rw-r--r-- a0", "b": "-rw-r--r-- b0"})
+}
+
+// A command of the user's own is recorded like the model's, and what it may destroy is kept before it starts.
+// // BRN-8, LOG-5
+func TestUsersOwnCommandIsRecorded(t *testing.T) {
+	w := newWorld(t, calls("read", `{"file_path":"a"}`), text("ok"))
+	dir := w.opts.Workspace
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l := w.start()
+	say(t, l, "read")
+	ended(t, l, 1)
+	if err := l.Shell(t.Context(), "cat ../data/blobs/sha256/*/* >kept; echo changed >a"); err != nil {
+		t.Fatal(err)
+	}
+	kept := must(os.ReadFile(filepath.Join(dir, "kept")))
+	if !strings.Contains(string(kept), "mine") {
+		t.Errorf("kept before it started: %q", kept)
+	}
+	to, err := l.Session.FilesAt(drive.Revert{Branch: "main", Message: userItems(l.Session, "main")[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := must(l.RestoreFiles(t.Context(), "main", to)); said(f) != "write a" || f.Commands != 1 {
+		t.Errorf("%s, %d commands", said(f), f.Commands)
+	}
+	if got := must(os.ReadFile(filepath.Join(dir, "a"))); string(got) != "mine" {
+		t.Errorf("%q", got)
+	}
 }

@@ -30,7 +30,7 @@ const (
 	maxChanges = 64 << 20 // bytes of them
 	maxIndex   = 16 << 20 // bytes of git's index; a file takes about 100
 
-	lookBefore = 300 * time.Millisecond // how long a command may wait for it
+	lookBefore = 500 * time.Millisecond // how long a command may wait for it
 	lookAfter  = 2 * time.Second
 	lookStop   = 100 * time.Millisecond // where somebody waits for the end (TUI-5)
 	rest       = 30                     // times as long as it took, a look that took too long is not tried again

@@ -11,9 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 )
 
 // fetch brings what files held before a command from git's store into ours.
@@ -30,11 +34,11 @@ func (w *watch) fetch(ctx context.Context, all []*moved) {
 		each(list, func(m *moved) {
 			b, ok := blobs[m.held.oid]
 			switch {
-			case err != nil:
+			case !ok && err != nil:
 				m.held = held{why: "git's objects can't be read: " + err.Error()}
 			case !ok:
 				m.held = held{why: "git does not hold it any more, or it is larger than " + size(maxChange)}
-			case !m.held.proved && (int64(len(b)) != m.sig.size || isPointer(b) || filters[filepath.Dir(m.path)]):
+			case !m.held.proved && (int64(len(b)) != m.sig.size || isPointer(b) || filters(m.path)):
 				m.held = held{why: "git holds it in another form than the file had"}
 			default:
 				m.held = w.keep(b)
@@ -88,13 +92,14 @@ func (w *watch) objects(ctx context.Context, r *gitat, list []*moved) (map[oid][
 	if err != nil {
 		return nil, cause(err)
 	}
-	blobs, rerr := readBatch(out)
-	cancelled := ctx.Err()
-	cancel() // it is not waited for when it was not read to its end
-	if err := cmd.Wait(); rerr == nil && cancelled == nil && err != nil && len(blobs) == 0 {
-		rerr = err
+	blobs, err := readBatch(out)
+	if err != nil { // it is not waited for when it was not read to its end
+		cancel()
 	}
-	return blobs, errors.Join(rerr, cancelled)
+	if werr := cmd.Wait(); err == nil && len(blobs) == 0 {
+		err = werr
+	}
+	return blobs, err
 }
 
 // readBatch reads what `git cat-file --batch` prints, and leaves out what is missing, no blob, too large, or not what
@@ -154,10 +159,10 @@ func (b *Box) git() (string, error) {
 	return "", errNoGit
 }
 
-// filters says of folders whether a filter or an encoding may stand between their files and what git holds, in a way
-// that keeps the size: any that an attributes file from there up has named before the command, whatever its pattern.
-// Those of git-lfs don't count, its pointers are known by their first words.
-func (w *watch) filters(r *gitat, all []*moved, blobs map[oid][]byte) map[string]bool {
+// filters says of files whether a filter or an encoding may stand between them and what git holds, in a way that keeps
+// the size: one that an attributes file from their folder up has named before the command. Those of git-lfs don't count,
+// its pointers are known by their first words.
+func (w *watch) filters(r *gitat, all []*moved, blobs map[oid][]byte) func(path string) bool {
 	before := map[string][]byte{}
 	for _, m := range all {
 		if filepath.Base(m.path) != ".gitattributes" {
@@ -167,43 +172,59 @@ func (w *watch) filters(r *gitat, all []*moved, blobs map[oid][]byte) map[string
 			before[m.path], _ = w.box.Blobs.Get(m.held.sha)
 		}
 	}
-	names := func(path string) bool {
-		b, ok := before[path]
+	var mu sync.Mutex
+	known := map[string][]gitignore.Pattern{}
+	patterns := func(path string) []gitignore.Pattern {
+		mu.Lock()
+		defer mu.Unlock()
+		list, ok := known[path]
 		if !ok {
-			b, _, _ = load(context.Background(), path)
+			b, ok := before[path]
+			if !ok {
+				b, _, _ = load(context.Background(), path)
+			}
+			list = filtered(b)
+			known[path] = list
 		}
-		return namesFilter(b)
+		return list
 	}
-	known := map[string]bool{r.root: names(filepath.Join(r.root, ".gitattributes")) ||
-		names(filepath.Join(r.common, "info", "attributes")) || names(w.box.gitConfig("attributes")) || names("/etc/gitattributes")}
-	var from func(dir string) bool
-	from = func(dir string) bool {
-		yes, ok := known[dir]
-		if !ok {
-			yes = names(filepath.Join(dir, ".gitattributes")) || dir != "/" && from(filepath.Dir(dir))
-			known[dir] = yes
+	return func(path string) bool {
+		hit := func(file, dir string) bool {
+			comps := strings.Split(strings.TrimPrefix(path, dir+"/"), "/")
+			return slices.ContainsFunc(patterns(file), func(p gitignore.Pattern) bool { return p.Match(comps, false) != gitignore.NoMatch })
 		}
-		return yes
+		for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+			if hit(filepath.Join(dir, ".gitattributes"), dir) {
+				return true
+			}
+			if dir == r.root || dir == "/" {
+				break
+			}
+		}
+		return hit(filepath.Join(r.common, "info", "attributes"), r.root) || hit(w.box.gitConfig("attributes"), r.root) || hit("/etc/gitattributes", r.root)
 	}
-	for _, m := range all {
-		from(filepath.Dir(m.path))
-	}
-	return known
 }
 
 func isPointer(b []byte) bool { return bytes.HasPrefix(b, []byte("version https://git-lfs")) }
 
-func namesFilter(attributes []byte) bool {
-	for line := range bytes.Lines(attributes) {
-		for i, word := range bytes.Fields(line) {
-			if i == 0 && word[0] == '#' {
-				break
+// filtered is the patterns that attributes give a filter or an encoding; a macro or a quoted pattern stands for all.
+func filtered(attributes []byte) (out []gitignore.Pattern) {
+	for line := range strings.Lines(string(attributes)) {
+		words := strings.Fields(line)
+		if len(words) < 2 || words[0][0] == '#' {
+			continue
+		}
+		for _, word := range words[1:] {
+			name, value, set := strings.Cut(word, "=")
+			if !set || name != "working-tree-encoding" && (name != "filter" || value == "lfs") {
+				continue
 			}
-			name, value, set := bytes.Cut(word, []byte("="))
-			if set && (string(name) == "filter" && string(value) != "lfs" || string(name) == "working-tree-encoding") {
-				return true
+			pattern := words[0]
+			if strings.HasPrefix(pattern, "[attr]") || pattern[0] == '"' || pattern[0] == '!' {
+				pattern = "*"
 			}
+			out = append(out, gitignore.ParsePattern(pattern, nil))
 		}
 	}
-	return false
+	return out
 }

@@ -47,7 +47,15 @@ l'; echo x >exec; chmod +x exec`)
 	k.git(".", "commit", "-qm", "one")
 	k.sh(`touch -d '2020-01-01' a b d/c d/e/e .gitignore 'sp ace' exec 2>/dev/null || touch -t 202001010000 a b d/c d/e/e .gitignore 'sp ace' exec`)
 	k.git(".", "update-index", "-q", "--refresh")
+	k.ages()
 	return k
+}
+
+// ages waits until the files of the workspace are older than a tick: no timer, their times can't be set.
+func (k *bench) ages() {
+	for last := time.Now(); time.Since(last) <= tick; {
+		runtime.Gosched()
+	}
 }
 
 // changes is what a result says was changed: op, path, and the texts before and after.
@@ -115,6 +123,14 @@ func TestWhatCommandsChange(t *testing.T) {
 		{name: "submodule", before: "git init -q ../sub-$$; git -C ../sub-$$ -c user.name=u -c user.email=u@example.org commit -q --allow-empty -m x; git -c protocol.file.allow=always submodule --quiet add ../sub-$$ m; rm -rf ../sub-$$; echo 1 >m/x; git -C m add x", command: "echo 2 >m/x; echo 3 >m/y", want: []string{`modify m/x "1\n" "2\n"`, `create m/y - "3\n"`}},
 		{name: "nested repository", before: "git init -q n; echo 1 >n/x; echo '*.p' >n/.gitignore", command: "echo 2 >n/x; echo 3 >n/y.p; echo 4 >n/z.o", want: []string{`modify n/x "1\n" "2\n"`, `create n/z.o - "4\n"`}},
 		{name: "conflict", before: "git checkout -qb two; echo 2 >a; git -c user.name=u -c user.email=u@example.org commit -qam two; git checkout -q main; echo 3 >a; git -c user.name=u -c user.email=u@example.org commit -qam three; git -c user.name=u -c user.email=u@example.org merge -q two || :", command: "echo 4 >a", want: []string{`modify a "<<<<<<< HEAD\n3\n=======\n2\n>>>>>>> two\n" "4\n"`}},
+		{name: "filter that keeps the size", before: `git config filter.rot.clean 'tr a-z n-za-m'; git config filter.rot.smudge 'tr a-z n-za-m'; echo '*.rot filter=rot' >.gitattributes; echo hello >x.rot; touch -r a x.rot; git add -A`, command: "echo 1 >x.rot; echo A >a", want: []string{
+			`modify a "a\n" "A\n"`, `modify x.rot - "1\n" (git holds it in another form than the file had)`,
+		}},
+		{name: "line endings", before: `git config core.autocrlf true; printf 'a\r\nb\r\n' >x; touch -r a x; git add x`, command: "echo 1 >x; echo A >a", want: []string{
+			`modify a "a\n" "A\n"`, `modify x - "1\n" (git holds it in another form than the file had)`,
+		}},
+		{name: "objects gone", command: "rm -rf .git/objects/*; echo A >a", want: []string{`modify a - "A\n" (git does not hold it any more, or it is larger than 16.0 MB)`}},
+		{name: "linked work tree", before: "git worktree add -q ../w-$$ -b w; cp -r ../w-$$/.git .git-file; rm -rf ../m-$$; mv .git ../m-$$; sed \"s|$PWD/.git|$PWD/../m-$$|\" .git-file >.git; rm .git-file; git -c gc.auto=0 status -s >/dev/null", command: "echo A >a", want: []string{`modify a "a\n" "A\n"`}},
 		{name: "index version 4", before: "git update-index --index-version 4", command: "rm d/e/e; echo A >a", want: []string{`modify a "a\n" "A\n"`, `delete d/e/e "e\n" -`}},
 		{name: "skip worktree", before: "git update-index --skip-worktree a; git update-index --assume-unchanged b; echo A >a; echo B >b", command: "echo 1 >a; echo 2 >b", want: []string{`modify a "A\n" "1\n"`, `modify b "B\n" "2\n"`}},
 		{name: "split index", before: "git update-index --split-index", command: "echo A >a", part: true},
@@ -131,6 +147,7 @@ func TestWhatCommandsChange(t *testing.T) {
 			k := inGit(t)
 			if c.before != "" {
 				k.sh("export HOME=$PWD GIT_CONFIG_NOSYSTEM=1; " + c.before)
+				k.ages()
 			}
 			r := k.do("bash", m{"command": c.command})
 			got := k.changes(r)
@@ -154,17 +171,62 @@ func TestWhatCommandsChange(t *testing.T) {
 // What git ignored, and what it was told to look at meanwhile, was not made by the command. // BRN-8
 func TestWhatComesIntoView(t *testing.T) {
 	k := inGit(t)
-	k.sh("echo 1 >t.o; echo 1 >u.o; mkdir out; echo 2 >out/x")
+	k.sh("echo 1 >t.o; echo 1 >u.o; echo 1 >d/e/v.o; mkdir out; echo 2 >out/x")
 	l := k.files.begin(t.Context(), nil)
+	for _, d := range k.files.folders {
+		d.unsure = false // as if they were older
+	}
 	k.sh(": >.gitignore; git add -f t.o")
 	k.files.since = time.Now().Add(time.Hour) // those are older than the command, and not only by a moment
 	got, whole := l.end(t.Context())
 	if d := cmp.Diff([]string{`modify .gitignore "*.o\nout/\n" ""`}, k.changes(Result{Changes: got})); d != "" || !whole {
 		t.Error(d, whole)
 	}
-	r := k.do("bash", m{"command": "rm t.o; echo 3 >u.o; echo 4 >out/y"})
-	if d := cmp.Diff([]string{`create out/y - "4\n"`, `delete t.o "1\n" -`, `modify u.o "1\n" "3\n"`}, k.changes(r)); d != "" {
+	r := k.do("bash", m{"command": "rm t.o; echo 3 >u.o; echo 4 >out/y; echo 5 >d/e/v.o"})
+	if d := cmp.Diff([]string{`modify d/e/v.o "1\n" "5\n"`, `create out/y - "4\n"`, `delete t.o "1\n" -`, `modify u.o "1\n" "3\n"`}, k.changes(r)); d != "" {
 		t.Error(d)
+	}
+}
+
+// A file that may have changed and look the same is read again; one that git has noted while it could still change
+// unseen is not taken for what git holds. // BRN-8
+func TestLooksAlike(t *testing.T) {
+	k := inGit(t)
+	k.put("u", "1")
+	l := k.files.begin(t.Context(), nil)
+	k.put("u", "2")
+	k.files.file(k.path("u")).sig = sigAt(k.path("u")) // as if it had the same times
+	got, _ := l.end(t.Context())
+	if d := cmp.Diff([]string{`modify u "1" "2"`}, k.changes(Result{Changes: got})); d != "" {
+		t.Error(d)
+	}
+
+	sec := int64(1_600_000_000)
+	now := sig{ino: 1<<32 + 7, mode: 0o100644, size: 5, mtime: sec*1e9 + 3, ctime: sec*1e9 + 4}
+	e := tracked{mode: 0o100644, size: 5, ino: 7, mtime: [2]uint32{uint32(sec), 3}, ctime: [2]uint32{uint32(sec), 4}, noted: true}
+	r := &gitat{index: sig{mtime: sec*1e9 + 100}}
+	for name, c := range map[string]struct {
+		yes    bool
+		change func(*gitat, *tracked, *sig)
+	}{
+		"the same":           {true, func(*gitat, *tracked, *sig) {}},
+		"seconds alone":      {true, func(_ *gitat, e *tracked, _ *sig) { e.mtime[1], e.ctime[1] = 0, 0 }},
+		"as another tool":    {true, func(_ *gitat, e *tracked, _ *sig) { e.ino, e.ctime = 0, [2]uint32{} }},
+		"size":               {false, func(_ *gitat, _ *tracked, s *sig) { s.size++ }},
+		"mtime":              {false, func(_ *gitat, _ *tracked, s *sig) { s.mtime++ }},
+		"ctime":              {false, func(_ *gitat, _ *tracked, s *sig) { s.ctime++ }},
+		"inode":              {false, func(_ *gitat, _ *tracked, s *sig) { s.ino++ }},
+		"mode":               {false, func(_ *gitat, _ *tracked, s *sig) { s.mode |= 0o100 }},
+		"link":               {false, func(_ *gitat, _ *tracked, s *sig) { s.mode = 0o120644 }},
+		"not noted":          {false, func(_ *gitat, e *tracked, _ *sig) { e.noted = false }},
+		"racy":               {false, func(r *gitat, _ *tracked, s *sig) { r.index.mtime = s.mtime }},
+		"changed a tick ago": {false, func(_ *gitat, e *tracked, s *sig) { s.ctime = time.Now().UnixNano(); e.ctime = [2]uint32{} }},
+	} {
+		r, e, now := *r, e, now
+		c.change(&r, &e, &now)
+		if got := r.vouches(&e, now); got != c.yes {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
@@ -215,7 +277,7 @@ func TestCommandsBesideEachOther(t *testing.T) {
 func TestHostileRepositoryRunsNothing(t *testing.T) {
 	k := newBench(t)
 	k.sh(`mkdir hooks bin
-printf '#!/bin/sh\ntouch "%s/ran-$(basename "$0")"\ncat\n' "$PWD" >evil; chmod +x evil
+printf '#!/bin/sh\ntouch "%s/ran-$(basename "$0")"\nexit 1\n' "$PWD" >evil; chmod +x evil
 for x in fsmonitor clean process smudge textconv ext ssh pager hooksh alternate credential; do cp evil bin/$x; done
 for h in post-index-change pre-auto-gc reference-transaction; do cp evil hooks/$h; done
 cp evil bin/git`)
