@@ -1,8 +1,7 @@
 package harness
 
 import (
-	"encoding/json"
-
+	"varve/internal/harness/drive"
 	"varve/internal/harness/tools"
 	"varve/internal/session"
 )
@@ -46,11 +45,11 @@ func (s *Session) unrecorded(changes []tools.Change, from moment) []tools.Change
 	if len(changes) == 0 || s.CatchUp() != nil || s.foreign() == from.others {
 		return changes
 	}
-	left := map[string]string{}
+	left, sizes := map[string]string{}, sizes{s, map[string]drive.Content{}}
 	for after := from.head; ; {
 		entries, err := s.Entries(after, 1000)
 		if err != nil || len(entries) == 0 {
-			break // the change is told twice, then
+			break
 		}
 		after = entries[len(entries)-1].Seq
 		for _, e := range entries {
@@ -58,18 +57,12 @@ func (s *Session) unrecorded(changes []tools.Change, from moment) []tools.Change
 			if !ok {
 				continue
 			}
-			parts, err := e.Parts()
-			var list []session.FileChange
-			if err == nil && ev.Changes.B < len(parts) {
-				var b []byte
-				if b, err = s.Bytes(parts[ev.Changes.B]); err == nil {
-					err = json.Unmarshal(b, &list)
-				}
+			list, err := sizes.changed(e, ev)
+			if err != nil {
+				continue // what can't be read may be told twice; a plan will say so
 			}
 			for _, c := range list {
-				if left[c.Path] = ""; c.After != nil && *c.After < len(parts) && parts[*c.After].Ref != nil {
-					left[c.Path] = parts[*c.After].Ref.SHA256
-				}
+				left[c.Path] = c.After.SHA256
 			}
 		}
 	}
