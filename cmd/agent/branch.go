@@ -201,7 +201,7 @@ func (w *way) operate(c *cobra.Command, id string, ask func(*harness.Session, st
 			return operationErr(err, out.Branch)
 		}
 		if plan.Commands > 0 {
-			fmt.Fprintf(w.e.err, "%s ran in what is taken back: changes made by commands are not taken back.\n", words.Count(plan.Commands, "command"))
+			fmt.Fprintf(w.e.err, "%s in what is taken back may have changed more than was recorded: that is not taken back.\n", words.Count(plan.Commands, "command"))
 		}
 		if w.preview {
 			w.say(told{}, &plan, m.workspace)

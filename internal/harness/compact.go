@@ -234,7 +234,7 @@ const mostLooked = 500
 // stale are observed files that are not as they were, by the disk (CMP-6).
 func (h *Hands) stale(ctx context.Context) []string {
 	out := []string{}
-	for i, o := range h.sess.Files() {
+	for i, o := range h.sess.Observed() {
 		if i == mostLooked || ctx.Err() != nil {
 			break
 		}

@@ -78,7 +78,7 @@ func (h *Hands) judgeCall(ctx context.Context, s session.State, j drive.Job) dri
 	}
 	p := h.box.Plan(ctx, call, known{h.sess, s})
 	if p.Refused != nil {
-		out, facts := h.output(*p.Refused, j.Call)
+		out, facts := h.output(*p.Refused, j.Call, "tool")
 		return drive.Result{Facts: facts, Verdict: &drive.Verdict{Broken: &out}}
 	}
 	v := h.judge(s, p)
@@ -115,10 +115,16 @@ func (h *Hands) runCall(ctx context.Context, s session.State, j drive.Job) drive
 	}
 	began := h.clock.Now()
 	h.pulses.put(Pulse{Job: j.ID, Kind: "tool", Call: j.Call, Name: call.Name, Began: began, Last: began})
+	from := h.sess.moment()
 	r := h.box.Run(ctx, call, known{h.sess, s}, func(newest []byte) {
 		h.pulses.put(Pulse{Job: j.ID, Kind: "tool", Call: j.Call, Name: call.Name, Began: began, Text: newest, Last: h.clock.Now()})
 	})
-	out, facts := h.output(r, j.Call)
+	by := "tool"
+	if call.Name == "bash" {
+		by = "shell"
+		r.Changes = h.sess.unrecorded(r.Changes, from)
+	}
+	out, facts := h.output(r, j.Call, by)
 	if r.Todo != nil {
 		out.Plan, out.PlanBody = planOf(*r.Todo)
 	}
@@ -138,9 +144,9 @@ func (h *Hands) runCall(ctx context.Context, s session.State, j drive.Job) drive
 
 // output turns a tool's result into facts: what it saw, what it changed, what
 // it left running, and the result itself.
-func (h *Hands) output(r tools.Result, call session.ItemID) (drive.Output, []session.Fact) {
+func (h *Hands) output(r tools.Result, call session.ItemID, by string) (drive.Output, []session.Fact) {
 	out := drive.Output{
-		IsError: r.IsError, Exit: r.Exit, Signal: r.Signal, DurationMS: r.DurationMS, Text: r.Text, Interrupted: r.Interrupted,
+		IsError: r.IsError, Exit: r.Exit, Signal: r.Signal, DurationMS: r.DurationMS, Text: r.Text, Interrupted: r.Interrupted, Watched: r.Watched,
 		LeftOut: session.LeftOut{Bytes: r.LeftOut.Bytes, Lines: r.LeftOut.Lines},
 	}
 	if f := r.Full; f != nil {
@@ -160,40 +166,12 @@ func (h *Hands) output(r tools.Result, call session.ItemID) (drive.Output, []ses
 		facts = append(facts, session.Fact{Event: session.FileObserved{Path: session.PathKey(o.Path), SHA256: o.SHA256, Size: o.Size, By: "tool"}})
 	}
 	if len(r.Changes) > 0 {
-		facts = append(facts, h.changed(r.Changes, call))
+		facts = append(facts, h.sess.changed(r.Changes, by, call))
 	}
 	if r.Job != nil {
 		facts = append(facts, session.Fact{Event: session.JobStarted{Call: call, Job: r.Job.ID, PID: r.Job.Pid}})
 	}
 	return out, facts
-}
-
-// changed records file changes with the content before and after (BRN-8).
-func (h *Hands) changed(changes []tools.Change, call session.ItemID) session.Fact {
-	f := session.Fact{Body: make([]session.Part, 1)}
-	ref := func(sha string) *int {
-		size, err := h.sess.blobs.Size(sha)
-		if sha == "" || err != nil {
-			return nil // there was no file, or the reason is in MissingWhy
-		}
-		f.Body = append(f.Body, session.Part{Ref: &session.Ref{SHA256: sha, MediaType: "application/octet-stream", Size: size}})
-		n := len(f.Body) - 1
-		return &n
-	}
-	list := make([]session.FileChange, len(changes))
-	for i, c := range changes {
-		list[i] = session.FileChange{
-			Path: c.Path, Op: c.Op, Mode: c.Mode, MissingWhy: c.MissingWhy,
-			Before: ref(c.Before), After: ref(c.After),
-		}
-	}
-	b, err := json.Marshal(list)
-	if err != nil {
-		panic("harness: internal error: " + err.Error())
-	}
-	f.Body[0] = session.Part{Bytes: b, MediaType: "application/json"}
-	f.Event = session.FilesChanged{By: "tool", Call: call, N: len(list), Changes: session.Text{B: 0, MediaType: "application/json"}}
-	return f
 }
 
 // known is what the session knows, for one call.
@@ -206,6 +184,8 @@ func (k known) Hash(real string) (string, bool) {
 	o, ok := k.sess.File(real)
 	return o.SHA256, ok
 }
+
+func (k known) Seen() []string { return k.sess.Files() }
 
 // Item is the whole text of an item, or of the result of the call with that
 // id: what a bounded result left out is read here (TOOL-2).

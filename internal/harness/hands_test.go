@@ -190,7 +190,7 @@ func TestJobsEnd(t *testing.T) {
 
 // A tool that broke on the way says so in the log, whatever it came to. // REL-7
 func TestToolBroke(t *testing.T) {
-	out, facts := (&Hands{}).output(tools.Result{Fault: "boom", Text: []byte("half")}, session.ItemID{Seq: 1, Part: 1})
+	out, facts := (&Hands{}).output(tools.Result{Fault: "boom", Text: []byte("half")}, session.ItemID{Seq: 1, Part: 1}, "tool")
 	if len(facts) != 1 || session.Name(facts[0].Event) != "fault.recorded" || string(facts[0].Body[0].Bytes) != "boom" || string(out.Text) != "half" {
 		t.Errorf("%+v %+v", out, facts)
 	}

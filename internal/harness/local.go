@@ -323,10 +323,14 @@ func (l *Local) Shell(ctx context.Context, command string) error {
 	began := l.opts.Clock.Now()
 	job := "shell:" + command
 	l.loop.pulses.put(Pulse{Job: job, Kind: "shell", Name: command, Began: began, Last: began})
+	from := l.Session.moment()
 	r := l.box.Run(ctx, tools.Call{ID: "shell", Name: "bash", Args: args}, known{l.Session, l.State()}, func(newest []byte) {
 		l.loop.pulses.put(Pulse{Job: job, Kind: "shell", Name: command, Began: began, Text: newest, Last: l.opts.Clock.Now()})
 	})
-	said := drive.Ran{Command: []byte(command), Output: r.Text, DurationMS: r.DurationMS}
+	said := drive.Ran{Command: []byte(command), Output: r.Text, DurationMS: r.DurationMS, Watched: r.Watched}
+	if changes := l.Session.unrecorded(r.Changes, from); len(changes) > 0 {
+		said.Files = []session.Fact{l.Session.changed(changes, "shell", session.ItemID{})}
+	}
 	if r.Exit != nil {
 		said.Exit = *r.Exit
 	} else if r.IsError {

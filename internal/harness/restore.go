@@ -23,7 +23,7 @@ type Place struct {
 type Files struct {
 	Restore  session.Seq // the event that planned it; 0: there was nothing to do, or nothing was done yet
 	Steps    []drive.FileStep
-	Commands int // commands that ran in what is taken back: their changes are not
+	Commands int // commands that ran in what is taken back, and may have changed more than was recorded
 }
 
 // ErrNoRestore says that no restore has that number.
@@ -112,8 +112,8 @@ func (s *Session) planFiles(ctx context.Context, box *tools.Box, to drive.FilesT
 		}
 		at = 0
 	} else {
-		for _, q := range past.commands {
-			if q > at {
+		for _, c := range past.commands {
+			if c.at > at {
 				out.Commands++
 			}
 		}
@@ -177,11 +177,7 @@ func (s *Session) restoreFiles(ctx context.Context, box *tools.Box, branch strin
 	}
 	var facts []session.Fact
 	if len(changes) > 0 {
-		f := (&Hands{sess: s}).changed(changes, session.ItemID{})
-		ev := f.Event.(session.FilesChanged)
-		ev.By = "restore"
-		f.Event = ev
-		facts = append(facts, f)
+		facts = append(facts, s.changed(changes, "restore", session.ItemID{}))
 	}
 	facts = append(facts, session.Fact{
 		Event: session.RestoreFinished{Plan: out.Restore, Done: jsonText(0), Failed: jsonText(1)},

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,7 +15,13 @@ import (
 type filesPast struct {
 	changes  []drive.FileChange                 // in the order of the file
 	restores map[session.Seq][]drive.FileChange // what each restore did, by the event that planned it
-	commands []session.Seq                      // where commands ran, the model's and the user's
+	commands []command                          // those that may have changed more than was recorded
+}
+
+// A command is one of the model's or the user's.
+type command struct {
+	at   session.Seq
+	call session.ItemID // of the model's
 }
 
 // filesPast reads the changes of files. Only lines of a few types are decoded
@@ -25,6 +32,11 @@ func (s *Session) filesPast() (filesPast, error) {
 	made := map[string][]drive.FileChange{} // the last change of each branch that a restore made
 	said := map[session.Seq]bool{}          // restores that are said to be done
 	sizes := sizes{s, map[string]drive.Content{}}
+	watched := func(call session.ItemID, yes bool) {
+		if yes {
+			past.commands = slices.DeleteFunc(past.commands, func(c command) bool { return c.call == call })
+		}
+	}
 	err := s.scan(func(e session.Entry) error {
 		switch ev := e.Event.(type) {
 		case session.FilesChanged:
@@ -49,10 +61,16 @@ func (s *Session) filesPast() (filesPast, error) {
 			past.restores[ev.Plan] = made[e.Branch]
 		case session.ToolStarted:
 			if slices.Contains(ev.Effects, "exec") {
-				past.commands = append(past.commands, e.Seq)
+				past.commands = append(past.commands, command{e.Seq, ev.Call})
 			}
+		case session.ToolFinished:
+			watched(ev.Call, ev.Watched)
+		case session.ToolInterrupted:
+			watched(ev.Call, ev.Watched)
 		case session.ShellRan:
-			past.commands = append(past.commands, e.Seq)
+			if !ev.Watched {
+				past.commands = append(past.commands, command{at: e.Seq})
+			}
 		}
 		return nil
 	})
@@ -73,6 +91,10 @@ func (s *Session) scan(visit func(session.Entry) error) error {
 		if env, ok := session.Scan(raw); ok {
 			switch string(env.Type) {
 			case "files.changed", "restore.planned", "restore.finished", "tool.started", "shell.ran":
+			case "tool.finished", "tool.interrupted":
+				if !bytes.Contains(env.Data, []byte(`"watched":true`)) {
+					continue
+				}
 			default:
 				continue
 			}

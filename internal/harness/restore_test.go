@@ -92,7 +92,7 @@ func (h *shelf) write(name, text string) {
 		c.Op, c.Before = tools.Modified, must(h.blobs.Put(was))
 	}
 	h.hand(name, text)
-	h.record((&Hands{sess: h.Session}).changed([]tools.Change{c}, session.ItemID{}))
+	h.record(h.changed([]tools.Change{c}, "tool", session.ItemID{}))
 }
 
 // remove is a tool that deletes a file.
@@ -102,7 +102,7 @@ func (h *shelf) remove(name string) {
 	if err := os.Remove(h.at(name)); err != nil {
 		h.t.Fatal(err)
 	}
-	h.record((&Hands{sess: h.Session}).changed([]tools.Change{c}, session.ItemID{}))
+	h.record(h.changed([]tools.Change{c}, "tool", session.ItemID{}))
 }
 
 // both does an operation, and takes the files along; what was planned before is
@@ -266,7 +266,7 @@ func TestWhatIsLeft(t *testing.T) {
 	h.place.Protected = []string{h.at("protected")}
 	outside := filepath.Join(dir, "outside")
 	h.write(outside, "outside")
-	h.record((&Hands{sess: h.Session}).changed([]tools.Change{{Path: h.at("big"), Op: tools.Modified, MissingWhy: "larger than 50 MiB"}}, session.ItemID{}))
+	h.record(h.changed([]tools.Change{{Path: h.at("big"), Op: tools.Modified, MissingWhy: "larger than 50 MiB"}}, "tool", session.ItemID{}))
 
 	h.hand("byhand", "mine")
 	h.hand("big", "big")

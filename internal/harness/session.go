@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"varve/internal/content"
@@ -25,6 +26,7 @@ type Session struct {
 	file   *jsonl.File // nil until the first event
 	others uint64      // lines read that this process did not write itself
 	fold   *session.Fold
+	seen   []string                 // the files that were observed, as they came
 	lines  []jsonl.Line             // by seq, without gaps unless it is an export
 	inside map[string][]session.Seq // content that the file itself carries, by hash
 	moved  chan struct{}
@@ -134,6 +136,11 @@ func (s *Session) foreign() uint64 {
 
 // apply folds an entry and wakes who waits for one. The caller holds mu.
 func (s *Session) apply(l jsonl.Line, e session.Entry) error {
+	if o, ok := e.Event.(session.FileObserved); ok {
+		if _, known := s.fold.File(o.Path); !known {
+			s.seen = append(s.seen, o.Path)
+		}
+	}
 	if err := s.fold.Apply(e); err != nil {
 		return fmt.Errorf("%w: %w", jsonl.ErrUnreadable, err)
 	}
@@ -175,11 +182,18 @@ func (s *Session) File(path string) (session.FileObserved, bool) {
 	return s.fold.File(path)
 }
 
-// Files lists what the session last saw of each file, by path.
-func (s *Session) Files() []session.FileObserved {
+// Observed lists what the session last saw of each file, by path.
+func (s *Session) Observed() []session.FileObserved {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.fold.Files()
+}
+
+// Files lists the files whose content the session has seen.
+func (s *Session) Files() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clip(s.seen)
 }
 
 // Item finds an item of any branch.

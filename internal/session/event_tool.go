@@ -61,6 +61,7 @@ type (
 		LeftOut    LeftOut `json:"left_out,omitzero"`
 		Full       *Text   `json:"full,omitempty"`
 		Media      []Media `json:"media,omitempty"`
+		Watched    bool    `json:"watched,omitzero"` // of a command: see [FilesChanged]
 		Text       Text    `json:"text"`
 		Tokens     Tokens  `json:"tokens"`
 	}
@@ -68,10 +69,11 @@ type (
 	// ToolInterrupted closes a call that did not run to its end. The model
 	// gets the text as the call's result.
 	ToolInterrupted struct {
-		Call   ItemID `json:"call"`
-		Why    string `json:"why"` // user, timeout, lost, denied
-		Text   Text   `json:"text"`
-		Tokens Tokens `json:"tokens"`
+		Call    ItemID `json:"call"`
+		Why     string `json:"why"` // user, timeout, lost, denied
+		Watched bool   `json:"watched,omitzero"`
+		Text    Text   `json:"text"`
+		Tokens  Tokens `json:"tokens"`
 	}
 
 	JobStarted struct {
@@ -111,7 +113,8 @@ type (
 	}
 
 	// FilesChanged lists what a call, a command or a restore changed. The list
-	// stands in the body as JSON ([]FileChange).
+	// stands in the body as JSON ([]FileChange). Of a command it is known to be
+	// complete, or not needed, where the command's end is marked watched.
 	FilesChanged struct {
 		By      string `json:"by"` // tool, shell, user, restore
 		Call    ItemID `json:"call,omitzero"`

@@ -50,10 +50,12 @@ type (
 		Tokens Tokens  `json:"tokens"`
 	}
 
-	// ShellRan is a command of the user's own (`!`).
+	// ShellRan is a command of the user's own (`!`). Watched is as in
+	// [ToolFinished].
 	ShellRan struct {
 		Exit       int    `json:"exit"`
 		DurationMS int64  `json:"duration_ms"`
+		Watched    bool   `json:"watched,omitzero"`
 		Text       Text   `json:"text"`
 		Tokens     Tokens `json:"tokens"`
 	}

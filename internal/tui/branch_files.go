@@ -115,7 +115,7 @@ func (p FilePlan) commands() string {
 	if p.Commands == 0 {
 		return ""
 	}
-	return words.Count(p.Commands, "command") + " ran in what is taken back: changes made by commands are not taken back."
+	return words.Count(p.Commands, "command") + " in what is taken back may have changed more than was recorded: that is not taken back."
 }
 
 // list is a line for each file.

@@ -116,7 +116,7 @@ func TestNothingToAskAboutFiles(t *testing.T) {
 		says string
 	}{
 		"nothing":        {FilePlan{}, "Files are as they were. /rollback v1 takes it back."},
-		"commands":       {FilePlan{Commands: 2}, "2 commands ran in what is taken back: changes made by commands are not taken back."},
+		"commands":       {FilePlan{Commands: 2}, "2 commands in what is taken back may have changed more than was recorded: that is not taken back."},
 		"all left alone": {FilePlan{Steps: steps([3]string{"leave", "notes.txt", "changed since"})}, "Files are as they were."},
 	} {
 		t.Run(name, func(t *testing.T) {

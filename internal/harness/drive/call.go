@@ -119,6 +119,7 @@ type Output struct {
 	Text        []byte        // what the model gets
 	Media       []Medium      // what Text names
 	Interrupted string        // user, timeout: it did not run to its end
+	Watched     bool          // of a command: all that it changed of the watched files is recorded
 	Plan        *session.PlanChanged
 	PlanBody    []session.Part
 }
@@ -146,7 +147,11 @@ func toolRan(s session.State, j Job, r Result) []session.Fact {
 		if len(o.Text) > 0 {
 			words = string(o.Text)
 		}
-		return []session.Fact{told(j.Call, why, words)}
+		f := told(j.Call, why, words)
+		ev := f.Event.(session.ToolInterrupted)
+		ev.Watched = o.Watched
+		f.Event = ev
+		return []session.Fact{f}
 	}
 	var out []session.Fact
 	if o.Plan != nil {
@@ -161,7 +166,7 @@ func toolRan(s session.State, j Job, r Result) []session.Fact {
 func finished(call session.ItemID, o Output) []session.Fact {
 	ev := session.ToolFinished{
 		Call: call, IsError: o.IsError, Exit: o.Exit, Signal: o.Signal, DurationMS: o.DurationMS,
-		LeftOut: o.LeftOut, Tokens: session.Estimate(len(o.Text)),
+		LeftOut: o.LeftOut, Watched: o.Watched, Tokens: session.Estimate(len(o.Text)),
 	}
 	body := []session.Part{{Bytes: o.Text}}
 	if o.Full != nil {

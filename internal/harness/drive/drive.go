@@ -59,6 +59,8 @@ type (
 		Command, Output []byte
 		Exit            int
 		DurationMS      int64
+		Files           []session.Fact // what it changed
+		Watched         bool           // that is all
 	}
 	// Cancel interrupts the open turn.
 	Cancel struct{ By string }

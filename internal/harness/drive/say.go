@@ -45,7 +45,8 @@ func shellRuns(c Runs) []session.Fact {
 
 func shellRan(c Ran) []session.Fact {
 	b := slices.Concat([]byte("$ "), c.Command, []byte("\n"), c.Output)
-	return []session.Fact{text(session.ShellRan{Exit: c.Exit, DurationMS: c.DurationMS, Tokens: session.Estimate(len(b))}, b)}
+	ran := text(session.ShellRan{Exit: c.Exit, DurationMS: c.DurationMS, Watched: c.Watched, Tokens: session.Estimate(len(b))}, b)
+	return append(slices.Clone(c.Files), ran)
 }
 
 // queued changes what waits. Entries that were taken meanwhile are gone.

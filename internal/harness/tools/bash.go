@@ -56,6 +56,11 @@ func prepareBash(_ context.Context, p *prep) (step, error) {
 	p.plan.Command, p.plan.Workdir, p.plan.Subject = command, dir, command
 	p.showCommand(command, dir, limit)
 	return func(ctx context.Context, show Progress) (r Result) {
+		look := p.files.begin(ctx, p.known.Seen())
+		defer func() {
+			r.Changes, r.Watched = look.end(ctx)
+			r.Watched = r.Watched && r.Job == nil // it may change more
+		}()
 		c, err := p.start(command, dir, show)
 		if err != nil {
 			return refuse(fmt.Errorf("bash: the shell did not start: %w", cause(err)))

@@ -29,6 +29,8 @@ type Known interface {
 	Hash(real string) (sha string, ok bool)
 	// Item is the full text of a context item, by its id or by the Call.ID whose result it is.
 	Item(id string) ([]byte, bool)
+	// Seen is the real paths that Hash knows.
+	Seen() []string
 	// Todo is the plan as it stands (PLAN-1).
 	Todo() Todo
 	// Tail is the result that the call with that id may mask; the error is for the model.
@@ -110,7 +112,8 @@ type Box struct {
 	workspace string // real
 	guarded   []guard
 
-	jobs jobs
+	jobs  jobs
+	files watch
 }
 
 // New makes a Box for a workspace that exists.
@@ -151,6 +154,7 @@ func New(c Config) (*Box, error) {
 		b.guarded = append(b.guarded, g)
 	}
 	b.jobs.init(b)
+	b.files.box = b
 	return b, nil
 }
 
@@ -190,16 +194,18 @@ func (b *Box) Run(ctx context.Context, c Call, k Known, show Progress) (r Result
 		r.DurationMS = time.Since(start).Milliseconds()
 	}()
 	p, do := b.prepare(ctx, c, k)
-	if p.Refused != nil {
-		return *p.Refused
+	switch {
+	case p.Refused != nil:
+		r = *p.Refused
+	case c.Judged != "" && c.Judged != p.Shown.SHA256:
+		r = refuse(errors.New("not done: what this call would do has changed since it was approved; look again and repeat the call"))
+	case ctx.Err() != nil:
+		r = interrupted("not started")
+	default:
+		return do(ctx, show)
 	}
-	if c.Judged != "" && c.Judged != p.Shown.SHA256 {
-		return refuse(errors.New("not done: what this call would do has changed since it was approved; look again and repeat the call"))
-	}
-	if ctx.Err() != nil {
-		return interrupted("not started")
-	}
-	return do(ctx, show)
+	r.Watched = p.Command != "" // nothing ran
+	return r
 }
 
 func (b *Box) prepare(ctx context.Context, c Call, k Known) (p Plan, do step) {

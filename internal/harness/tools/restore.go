@@ -72,9 +72,11 @@ func (b *Box) TakeAway(ctx context.Context, real, found string) (Change, error) 
 	if err := (&prep{Box: b}).still(dir, base, c); err != nil {
 		return Change{}, ErrNotAsFound
 	}
+	defer b.files.changing()()
 	if err := unix.Unlinkat(dir, base, 0); err != nil {
 		return Change{}, err
 	}
+	b.files.told(ch)
 	syncDir(real)
 	return ch, nil
 }

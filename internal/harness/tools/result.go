@@ -15,6 +15,7 @@ type Result struct {
 
 	Media    []Media
 	Changes  []Change
+	Watched  bool // of a command: Changes is all that it changed of the watched files (BRN-8)
 	Observed []Observed
 	Todo     *Todo   // the new plan
 	Mask     *Masked // what is replaced in the view

@@ -92,10 +92,12 @@ func (p *prep) replace(c current, after []byte, r *Result) error {
 	if c.info != nil {
 		ch.Op, ch.Before = Modified, keep(c.data)
 	}
+	defer p.files.changing()()
 	if ch.Mode, err = p.put(c, after); err != nil {
 		return err
 	}
 	ch.After = keep(after)
+	p.files.told(ch)
 	r.Changes = append(r.Changes, ch)
 	r.Observed = append(r.Observed, Observed{c.at.Real, hashOf(after), int64(len(after))})
 	return nil

@@ -40,6 +40,7 @@ type bench struct {
 func (k *bench) Hash(real string) (string, bool) { s, ok := k.seen[real]; return s, ok }
 func (k *bench) Item(id string) ([]byte, bool)   { b, ok := k.items[id]; return b, ok }
 func (k *bench) Tail(string) (Masked, error)     { return k.tail, k.tailErr }
+func (k *bench) Seen() []string                  { return slices.Sorted(maps.Keys(k.seen)) }
 func (k *bench) Todo() Todo                      { return k.todo }
 
 type memBlobs struct {
