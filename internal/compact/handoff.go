@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"varve/internal/session"
 )
@@ -42,7 +44,7 @@ func Missing(text []byte) []string {
 
 // Fill adds the other sections that are missing, empty, each at its place.
 func Fill(text []byte) []byte {
-	text = bytes.TrimSpace(text)
+	text = bytes.Clone(bytes.TrimSpace(text))
 	for i, s := range sections {
 		at := places(text)
 		if at[i] >= 0 {
@@ -71,16 +73,19 @@ func places(text []byte) []int {
 	for i := range out {
 		out[i] = -1
 	}
-	fenced, off := false, 0
+	fence, off := "", 0
 	for line := range bytes.Lines(text) {
 		at := off
 		off += len(line)
 		s := strings.TrimSpace(string(line))
-		if strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") {
-			fenced = !fenced
-		}
 		title, ok := heading(s)
-		if fenced || !ok {
+		switch mark := fenceOf(s); {
+		case fence == "":
+			fence = mark
+		case strings.HasPrefix(mark, fence) && mark == s:
+			fence = ""
+		}
+		if fence != "" || !ok {
 			continue
 		}
 		for i, sec := range sections {
@@ -91,6 +96,16 @@ func places(text []byte) []int {
 		}
 	}
 	return out
+}
+
+// fenceOf is what a line of Markdown opens a block of code with, or "".
+func fenceOf(s string) string {
+	for _, c := range []string{"`", "~"} {
+		if n := len(s) - len(strings.TrimLeft(s, c)); n >= 3 && (c == "~" || !strings.Contains(s[n:], c)) {
+			return s[:n]
+		}
+	}
+	return ""
 }
 
 // heading is the title of a line that is one, in lower case: `# …`, or a line
@@ -132,6 +147,9 @@ func Annotate(text []byte, n Notes) []byte {
 	}
 	fmt.Fprintf(&b, "- This stands for items %s of the conversation. They are kept, and not shown.\n", strings.Join(list, ", "))
 	for _, f := range n.Stale {
+		if strings.ContainsFunc(f, unicode.IsControl) {
+			f = strconv.Quote(f)
+		}
 		fmt.Fprintf(&b, "- Stale: %s has changed since it was read. Read it again before relying on it.\n", f)
 	}
 	for _, t := range n.Gone {

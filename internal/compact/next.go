@@ -120,6 +120,9 @@ func reduce(g session.Staging) Need {
 			}
 		}
 		if done >= len(in) && done > 0 {
+			if groups == len(in) && sum(out) >= sum(in) { // each alone, and none the shorter for it
+				return Need{Failed: "summaries_too_large"}
+			}
 			in = out
 			continue
 		}
@@ -128,9 +131,6 @@ func reduce(g session.Staging) Need {
 		}
 		n := fitting(in[done:], room)
 		u := Unit{Stage: "reduce", Level: level, Group: groups, Final: done == 0 && n == len(in)}
-		if !u.Final && n < 2 && len(in)-done > 1 {
-			return Need{Failed: "summaries_too_large"}
-		}
 		for i := done; i < done+n; i++ {
 			u.Inputs, u.Texts = append(u.Inputs, i), append(u.Texts, in[i].at)
 		}
@@ -141,6 +141,14 @@ func reduce(g session.Staging) Need {
 		}
 		return Need{Units: []Unit{u}}
 	}
+}
+
+func sum(in []input) int {
+	n := 0
+	for _, i := range in {
+		n += i.tokens
+	}
+	return n
 }
 
 // fitting is how many leading inputs fit, at least one.
