@@ -25,6 +25,7 @@ func Spent(c session.Compacting) string {
 			continue
 		case t.N >= MaxTries, t.Lacking > 1:
 			return t.Class
+		case session.TooLong(t.Class, t.Error): // smaller requests are made
 		case (t.Class == "error" || t.Class == "overflow") && (t.Error == nil || !t.Error.Retry):
 			if t.Error != nil {
 				return t.Error.Kind

@@ -38,15 +38,22 @@ func Repack(groups [][]session.Item, target int) ([][]session.Item, bool) {
 	var out [][]session.Item
 	smaller := false
 	for _, g := range groups {
-		parts := Pack(g, target)
-		if len(parts) == 1 && len(g) > 1 {
-			each := make(atoms, len(g))
-			for i, it := range g {
-				each[i] = atom{from: i, to: i + 1, tokens: it.Tokens.N}
+		var parts [][]session.Item
+		for _, p := range Pack(g, target) {
+			var each atoms
+			n := 0
+			for i := range p {
+				each = append(each, atom{from: i, to: i + 1, tokens: p[i].Tokens.N})
+				n += p[i].Tokens.N
 			}
-			if parts = group(g, each, target); len(parts) == 1 { // together they are small, and were too much
-				parts = [][]session.Item{g[:len(g)/2], g[len(g)/2:]}
+			if n > target {
+				parts = append(parts, group(p, each, target)...)
+			} else {
+				parts = append(parts, p)
 			}
+		}
+		if len(parts) == 1 && len(g) > 1 { // together they are small, and were too much
+			parts = [][]session.Item{g[:len(g)/2], g[len(g)/2:]}
 		}
 		smaller = smaller || len(parts) > 1
 		out = append(out, parts...)
