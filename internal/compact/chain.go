@@ -24,19 +24,23 @@ func Spent(c session.Compacting) string {
 		case t.N == 0:
 			continue
 		case t.N >= MaxTries, t.Lacking > 1:
-			return t.Class
+			return why(t)
 		case session.TooLong(t.Class, t.Error): // smaller requests are made
 		case (t.Class == "error" || t.Class == "overflow") && (t.Error == nil || !t.Error.Retry):
-			if t.Error != nil {
-				return t.Error.Kind
-			}
-			return t.Class
+			return why(t)
 		}
 		if _, ok := notBefore(t); !ok {
 			return "waits_too_long"
 		}
 	}
 	return ""
+}
+
+func why(t session.Tries) string {
+	if t.Error != nil {
+		return t.Error.Kind
+	}
+	return t.Class
 }
 
 // Attempt is the number of the next attempt at a unit, from 1, and when it may
@@ -85,7 +89,7 @@ func Failing(c session.Compacting, g *session.Staging) string {
 	for _, t := range c.Tries {
 		byUs := t.Class == "lost" || t.Class == "cancelled"
 		if t.N > 0 && !byUs && strings.HasPrefix(t.Unit, "map/") {
-			return t.Class
+			return why(t)
 		}
 	}
 	return ""

@@ -268,7 +268,10 @@ func (s *story) text(t *testing.T, d *datadriven.TestData) {
 		}
 		n.Stale, n.Gone = list("stale"), list("gone")
 		for _, r := range list("ranges") {
-			from, to, _ := strings.Cut(r, "-")
+			from, to, two := strings.Cut(r, "-")
+			if !two {
+				to = from
+			}
 			n.Ranges = append(n.Ranges, session.Range{From: id(t, from), To: id(t, to)})
 		}
 		s.say("%s\n", compact.Annotate([]byte(d.Input), n))
