@@ -73,6 +73,9 @@ func Next(c session.Compacting, g *session.Staging) Need {
 	if c.Over > 0 {
 		return Need{Failed: "too_long"}
 	}
+	if len(g.Maps) == 0 { // no log of ours
+		return Need{Failed: "no_maps"}
+	}
 	if g.Candidate == 0 {
 		return reduce(*g)
 	}

@@ -24,11 +24,11 @@ func init() {
 	}
 }
 
-// TestScripts plays the stories of testdata: what is covered, asked for and
+// TestScripts plays the stories of testdata/stories: what is covered, asked for and
 // judged after events that are given line by line. Rewrite what they print
 // with UPDATE=1 and read the diff. The commands stand at [story.handle].
 func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/stories", func(t *testing.T, path string) {
 		s := story{fold: session.NewFold(), branch: session.MainBranch}
 		datadriven.RunTest(t, path, s.handle)
 	})

@@ -169,22 +169,30 @@ func (s *Branch) compaction(at Seq, change func(*Compacting)) {
 }
 
 // asked is a request to a summarizer.
-func (s *Branch) asked(e Entry, ev RequestSent) {
-	s.compaction(ev.Compaction, func(c *Compacting) {
+func (b *branch) asked(e Entry, ev RequestSent) {
+	b.asks = append(b.asks, Asking{Seq: e.Seq, Model: ev.Model})
+	b.state.compaction(ev.Compaction, func(c *Compacting) {
 		c.Open = append(c.Open, Asking{Seq: e.Seq, Unit: ev.Unit, Model: ev.Model})
 	})
 }
 
 // answered closes a request to a summarizer, and says whose it was. Where it
 // gave nothing, the attempt is spent; what came of a whole reply is said by
-// another event of the same batch.
-func (s *Branch) answered(e Entry, request Seq, class string, err *ProviderError) (Model, bool) {
-	if s.Compaction == nil {
-		return Model{}, false
-	}
-	i := slices.IndexFunc(s.Compaction.Open, func(a Asking) bool { return a.Seq == request })
+// another event of the same batch. One whose compaction is over still has its
+// usage, and is no reply of the agent.
+func (b *branch) answered(e Entry, request Seq, class string, err *ProviderError) (Model, bool) {
+	is := func(a Asking) bool { return a.Seq == request }
+	i := slices.IndexFunc(b.asks, is)
 	if i < 0 {
 		return Model{}, false
+	}
+	model, s := b.asks[i].Model, &b.state
+	b.asks = slices.Delete(b.asks, i, i+1)
+	if s.Compaction == nil {
+		return model, true
+	}
+	if i = slices.IndexFunc(s.Compaction.Open, is); i < 0 {
+		return model, true
 	}
 	a := s.Compaction.Open[i]
 	s.compaction(s.Compaction.At, func(c *Compacting) {
@@ -211,7 +219,7 @@ func (s *Branch) answered(e Entry, request Seq, class string, err *ProviderError
 			t.N++
 		}
 	})
-	return a.Model, true
+	return model, true
 }
 
 // TooLong says that a request was refused because it is too long for the

@@ -28,6 +28,7 @@ type branch struct {
 	labels []Label
 	parts  []*stretch // at least one
 	mine   mine
+	asks   []Asking // requests to summarizers without an answer, also of a compaction that is over
 }
 
 // mine is what only grows and is yet each branch's own: two branches may be
