@@ -411,3 +411,42 @@ func ExampleUnit_Name() {
 	fmt.Println(compact.Unit{Stage: "map", Ordinal: 3}.Name(), compact.Unit{Stage: "audit", Round: 1, Group: 2}.Name(), compact.Unit{Stage: "one_shot"}.Name())
 	// Output: map/3 audit/1/2 one_shot
 }
+
+// Whatever a log says of a staging, there is one thing that is missing of it, or a reason.
+func TestNextOfAnything(t *testing.T) {
+	small := rapid.IntRange(-2, 9)
+	ints := rapid.SliceOfN(small, 0, 4)
+	rapid.Check(t, func(t *rapid.T) {
+		w := write(t, 8)
+		begun := w.add(session.CompactionStarted{Route: rapid.SampledFrom([]string{"one_shot", "map_reduce", "?"}).Draw(t, "route")})
+		of := w.add(session.StagingCreated{Compaction: begun, Version: compact.Version, N: small.Draw(t, "n"), Window: session.Capacity{N: 500 * small.Draw(t, "window")}})
+		for range rapid.IntRange(0, 20).Draw(t, "events") {
+			w.add(rapid.SampledFrom([]session.Event{
+				session.SummarizerTried{Compaction: begun, I: small.Draw(t, "i"), Outcome: "started"},
+				session.RequestSent{Compaction: begun, Unit: "map/1"},
+				session.ReplyRejected{Request: w.fold.Head(), Class: rapid.SampledFrom([]string{"overflow", "error", "lost"}).Draw(t, "class")},
+				session.StagingMapped{Staging: of, Ordinal: small.Draw(t, "ordinal"), First: session.Seq(small.Draw(t, "first") + 2).Item(), Tokens: w.size()},
+				session.StagingReduced{Staging: of, Level: small.Draw(t, "level"), Group: small.Draw(t, "group"), Inputs: ints.Draw(t, "inputs"), Final: rapid.Bool().Draw(t, "final"), Tokens: w.size()},
+				session.StagingReread{Staging: of, Level: small.Draw(t, "level"), Group: small.Draw(t, "group")},
+				session.StagingAudited{Staging: of, Candidate: w.fold.Head(), Maps: ints.Draw(t, "maps"), Pass: rapid.Bool().Draw(t, "pass")},
+				session.StagingCorrected{Staging: of, Round: small.Draw(t, "round")},
+				session.StagingRepartitioned{Staging: of, Round: small.Draw(t, "round"), Dropped: ints.Draw(t, "dropped"), N: small.Draw(t, "n")},
+				session.StagingRenewed{Staging: of},
+			}).Draw(t, "event"))
+			c := *w.state().Branch.Compaction
+			n := compact.Next(c, w.state().Branch.Staging)
+			said := len(n.Units)
+			for _, is := range []bool{n.Repack, n.Commit, n.Failed != ""} {
+				if is {
+					said++
+				}
+			}
+			if said == 0 || said > 1 && len(n.Units) != said {
+				t.Fatalf("%+v", n)
+			}
+			compact.Spent(c)
+			compact.Attempt(c, "map/1")
+			compact.Voids(w.state().Branch.Staging, w.view(), compact.Cut{})
+		}
+	})
+}

@@ -45,7 +45,8 @@ func (w *writer) add(e session.Event) session.Seq {
 func (w *writer) step() {
 	t, b := w.t, w.state().Branch
 	may := []session.Event{
-		session.ShellRan{Tokens: w.size()}, session.PlanShown{Tokens: w.size()},
+		session.ShellRan{Tokens: w.size()},
+		session.PlanShown{Tokens: w.size()},
 		session.CatalogPublished{Key: rapid.SampledFrom([]string{"skills", "agents"}).Draw(t, "key"), Tokens: w.size()},
 	}
 	add := func(e ...session.Event) { may = append(may, e...) }
