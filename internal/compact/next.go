@@ -122,7 +122,7 @@ func reduce(g session.Staging) Need {
 				out, done, groups = append(out, input{r.At, r.Tokens.N}), done+len(r.Inputs), groups+1
 			}
 		}
-		if done >= len(in) && done > 0 {
+		if done >= len(in) {
 			if groups == len(in) && sum(out) >= sum(in) { // each alone, and none the shorter for it
 				return Need{Failed: "summaries_too_large"}
 			}
