@@ -88,14 +88,24 @@ func places(text []byte) []int {
 		if fence != "" || !ok {
 			continue
 		}
-		for i, sec := range sections {
-			if out[i] < 0 && slices.ContainsFunc(sec.words, func(w string) bool { return strings.Contains(title, w) }) {
-				out[i] = at
-				break
-			}
+		if i := sectionOf(title); i >= 0 && out[i] < 0 {
+			out[i] = at
 		}
 	}
 	return out
+}
+
+// sectionOf is the section that a title names first, -1 for none.
+func sectionOf(title string) int {
+	best, first := -1, len(title)
+	for i, s := range sections {
+		for _, w := range s.words {
+			if at := strings.Index(title, w); at >= 0 && at < first {
+				best, first = i, at
+			}
+		}
+	}
+	return best
 }
 
 // fenceOf is what a line of Markdown opens a block of code with, or "".
