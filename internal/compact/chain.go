@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"strings"
 	"time"
 
 	"varve/internal/session"
@@ -15,24 +16,31 @@ const (
 
 // Spent says why the model that is tried now is not asked again, or "".
 func Spent(c session.Compacting) string {
+	if c.Passed != "" {
+		return c.Passed
+	}
 	for _, t := range c.Tries {
 		switch {
 		case t.N == 0:
-		case t.N >= MaxTries:
-			return t.Class
-		case t.Reminded && t.Class == "sections" && t.N >= 2:
-			return t.Class
-		case t.Class == "error" && (t.Error == nil || !t.Error.Retry):
-			if t.Error != nil {
-				return t.Error.Kind
-			}
-			return t.Class
+			continue
+		case t.N >= MaxTries, t.Lacking > 1:
+			return why(t)
+		case session.TooLong(t.Class, t.Error): // smaller requests are made
+		case (t.Class == "error" || t.Class == "overflow") && (t.Error == nil || !t.Error.Retry):
+			return why(t)
 		}
 		if _, ok := notBefore(t); !ok {
 			return "waits_too_long"
 		}
 	}
 	return ""
+}
+
+func why(t session.Tries) string {
+	if t.Error != nil {
+		return t.Error.Kind
+	}
+	return t.Class
 }
 
 // Attempt is the number of the next attempt at a unit, from 1, and when it may
@@ -79,9 +87,24 @@ func Failing(c session.Compacting, g *session.Staging) string {
 		return ""
 	}
 	for _, t := range c.Tries {
-		if t.N > 0 {
-			return t.Class
+		byUs := t.Class == "lost" || t.Class == "cancelled"
+		if t.N > 0 && !byUs && strings.HasPrefix(t.Unit, "map/") {
+			return why(t)
 		}
 	}
 	return ""
+}
+
+// Refused are the ordinals of the maps, among those that are missing, that were
+// refused as too long: one of a single item can't be made smaller (MR-3).
+func Refused(c session.Compacting, g session.Staging) []int {
+	var out []int
+	for _, t := range c.Tries {
+		for _, o := range g.Missing {
+			if t.Unit == (Unit{Stage: "map", Ordinal: o}).Name() && session.TooLong(t.Class, t.Error) {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"varve/internal/session"
 )
@@ -42,7 +44,7 @@ func Missing(text []byte) []string {
 
 // Fill adds the other sections that are missing, empty, each at its place.
 func Fill(text []byte) []byte {
-	text = bytes.TrimSpace(text)
+	text = bytes.Clone(bytes.TrimSpace(text))
 	for i, s := range sections {
 		at := places(text)
 		if at[i] >= 0 {
@@ -71,26 +73,49 @@ func places(text []byte) []int {
 	for i := range out {
 		out[i] = -1
 	}
-	fenced, off := false, 0
+	fence, off := "", 0
 	for line := range bytes.Lines(text) {
 		at := off
 		off += len(line)
 		s := strings.TrimSpace(string(line))
-		if strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") {
-			fenced = !fenced
-		}
 		title, ok := heading(s)
-		if fenced || !ok {
+		switch mark := fenceOf(s); {
+		case fence == "":
+			fence = mark
+		case strings.HasPrefix(mark, fence) && mark == s:
+			fence = ""
+		}
+		if fence != "" || !ok {
 			continue
 		}
-		for i, sec := range sections {
-			if out[i] < 0 && slices.ContainsFunc(sec.words, func(w string) bool { return strings.Contains(title, w) }) {
-				out[i] = at
-				break
-			}
+		if i := sectionOf(title); i >= 0 && out[i] < 0 {
+			out[i] = at
 		}
 	}
 	return out
+}
+
+// sectionOf is the section that a title names first, -1 for none.
+func sectionOf(title string) int {
+	best, first := -1, len(title)
+	for i, s := range sections {
+		for _, w := range s.words {
+			if at := strings.Index(title, w); at >= 0 && at < first {
+				best, first = i, at
+			}
+		}
+	}
+	return best
+}
+
+// fenceOf is what a line of Markdown opens a block of code with, or "".
+func fenceOf(s string) string {
+	for _, c := range []string{"`", "~"} {
+		if n := len(s) - len(strings.TrimLeft(s, c)); n >= 3 && (c == "~" || !strings.Contains(s[n:], c)) {
+			return s[:n]
+		}
+	}
+	return ""
 }
 
 // heading is the title of a line that is one, in lower case: `# …`, or a line
@@ -132,6 +157,9 @@ func Annotate(text []byte, n Notes) []byte {
 	}
 	fmt.Fprintf(&b, "- This stands for items %s of the conversation. They are kept, and not shown.\n", strings.Join(list, ", "))
 	for _, f := range n.Stale {
+		if strings.ContainsFunc(f, unicode.IsControl) {
+			f = strconv.Quote(f)
+		}
 		fmt.Fprintf(&b, "- Stale: %s has changed since it was read. Read it again before relying on it.\n", f)
 	}
 	for _, t := range n.Gone {

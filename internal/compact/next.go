@@ -92,6 +92,9 @@ func Next(c session.Compacting, g *session.Staging) Need {
 	if c.Over > 0 {
 		return Need{Failed: "too_long"}
 	}
+	if len(g.Maps) == 0 { // no log of ours
+		return Need{Failed: "no_maps"}
+	}
 	if g.Candidate == 0 {
 		return reduce(*g)
 	}
@@ -138,7 +141,10 @@ func reduce(g session.Staging) Need {
 				out, done, groups = append(out, input{r.At, r.Tokens.N}), done+len(r.Inputs), groups+1
 			}
 		}
-		if done >= len(in) && done > 0 {
+		if done >= len(in) {
+			if groups == len(in) && sum(out) >= sum(in) { // each alone, and none the shorter for it
+				return Need{Failed: "summaries_too_large"}
+			}
 			in = out
 			continue
 		}
@@ -147,9 +153,6 @@ func reduce(g session.Staging) Need {
 		}
 		n := fitting(in[done:], room)
 		u := Unit{Stage: "reduce", Level: level, Group: groups, Final: done == 0 && n == len(in)}
-		if !u.Final && n < 2 && len(in)-done > 1 {
-			return Need{Failed: "summaries_too_large"}
-		}
 		for i := done; i < done+n; i++ {
 			u.Inputs, u.Texts = append(u.Inputs, i), append(u.Texts, in[i].at)
 		}
@@ -160,6 +163,14 @@ func reduce(g session.Staging) Need {
 		}
 		return Need{Units: []Unit{u}}
 	}
+}
+
+func sum(in []input) int {
+	n := 0
+	for _, i := range in {
+		n += i.tokens
+	}
+	return n
 }
 
 // fitting is how many leading inputs fit, at least one.

@@ -1,21 +1,19 @@
 package compact
 
-import (
-	"cmp"
-	"slices"
-
-	"varve/internal/session"
-)
+import "varve/internal/session"
 
 // A Cut is what a compaction covers.
 type Cut struct {
-	Ranges   []session.Range // of the branch's own lineage, those of the checkpoint before included
+	Ranges   []session.Range // of the branch's own lineage, the checkpoint before and those of it included
 	Source   string          // their fingerprint, see [session.Fingerprint]
-	Items    []session.Item  // the source, in order; an older checkpoint comes first
-	Covers   int             // tokens of Items, as recorded
+	Covers   int             // tokens of the source, as the view shows them
 	Replaces session.ItemID  // the checkpoint before, zero for none
 	Kept     int             // tokens that stay beside the handoff: tools, instructions, tail, plan
+	view     session.View
 }
+
+// Items are the source, see [ItemsOf].
+func (c Cut) Items() []session.Item { return ItemsOf(c.view, c.Ranges) }
 
 // A Reach says how much of a history is covered.
 type Reach int
@@ -26,105 +24,93 @@ const (
 	Responded              // all that was responded to: by hand, or where a request is too long once more (CMP-9, CMP-14)
 )
 
-// An atom is what is never separated: a reply with the results of its calls,
-// or another item.
-type atom struct {
-	items   []session.Item
-	tokens  int
-	settled session.Seq // the turn that it opens, where that has ended
-	keep    bool        // never covered
-}
-
 // Plan cuts the history of a view. It reports false where there is nothing to
 // cover.
 func Plan(s session.State, b Budget, reach Reach) (Cut, bool) {
-	all, fixed := atoms(s)
-	cut := len(all)
+	v := s.Branch.View
+	h := historyOf(s)
+	cut := len(h.atoms)
 	if reach == Older {
-		cut = tail(all, b.Tail)
-		if cut < len(all) {
-			cut = exchanges(all, cut, fixed, b)
+		cut = h.tail(b.Tail)
+		if cut < len(h.atoms) {
+			cut = h.exchanges(cut, b)
 		}
 	}
-	c := Cut{Kept: fixed}
-	if old, ok := s.Branch.View.Checkpoint(); ok {
-		c.Items, c.Covers, c.Replaces = append(c.Items, old), old.Tokens.N, old.ID
-	}
-	source := map[session.ItemID]bool{}
-	for i, a := range all {
-		if i >= cut || a.keep {
+	c := Cut{Kept: h.fixed, view: v}
+	found := false
+	for i := range h.atoms {
+		a := &h.atoms[i]
+		if a.keep = a.keep || i >= cut; a.keep {
 			c.Kept += a.tokens
-			continue
-		}
-		c.Items = append(c.Items, a.items...)
-		c.Covers += a.tokens
-		for _, it := range a.items {
-			source[it.ID] = true
+		} else {
+			c.Covers += a.tokens
+			found = true
 		}
 	}
-	if len(source) == 0 {
+	if !found {
 		return Cut{}, false
 	}
-	c.Ranges = ranges(s.Branch.View, source)
-	c.Source = session.Fingerprint(s.Branch.View, c.Ranges)
+	for i, l := range h.labels {
+		h.labels[i].in = 0
+		if h.atoms[l.in].keep {
+			h.labels[i].in = apart
+		}
+	}
+	if old, ok := v.Checkpoint(); ok {
+		c.Covers, c.Replaces = c.Covers+old.Tokens.N, old.ID
+		h.labels = append(h.labels, label{old.ID, 0})
+	}
+	c.Ranges = runs(h.labels, v.Covered(), 1)[0]
+	c.Source = session.Fingerprint(v, c.Ranges)
 	return c, true
 }
 
-// atoms are those of the view, in order, and the tokens of what is in every
-// request: tools and instructions.
-func atoms(s session.State) (all []atom, fixed int) {
-	fixed = s.Branch.Tools.Tokens.N
-	for _, m := range s.Branch.Tools.More {
-		fixed += m.Tokens.N
+// A history is what a view holds besides instructions and checkpoint, in the
+// order in which it is sent.
+type history struct {
+	atoms  atoms
+	labels []label // of the items: their atoms
+	fixed  int     // tokens of what is in every request: tools and instructions
+}
+
+// An atom is what is never separated: a reply with the results of its calls,
+// or another item.
+type atom struct {
+	first    *session.Item
+	from, to int // of the items
+	calls    int // without a result
+	acts     bool
+	tokens   int
+	last     int  // tokens of its last item
+	keep     bool // never covered
+	settled  bool // the input of a turn that ended with a final answer
+}
+
+type atoms []atom
+
+// add puts item i behind the others.
+func (all *atoms) add(it *session.Item, i int) {
+	if n := len(*all); n == 0 || !together((*all)[n-1].first, it) {
+		*all = append(*all, atom{first: it, from: i})
 	}
-	running := session.Seq(0)
-	if t := s.Branch.Turn; t != nil {
-		running = t.ID
+	a := &(*all)[len(*all)-1]
+	a.to, a.tokens, a.last = i+1, a.tokens+it.Tokens.N, it.Tokens.N
+	switch it.Kind {
+	case session.CallItem:
+		a.calls, a.acts = a.calls+1, true
+	case session.ResultItem:
+		a.calls--
 	}
-	newest := map[string]int{} // catalogs by key
-	replied := -1
-	for it := range s.Branch.View.All {
-		switch {
-		case it.Kind == session.InstructionItem:
-			fixed += it.Tokens.N
-			continue
-		case it.Kind == session.CheckpointItem:
-			continue
-		case len(all) > 0 && together(all[len(all)-1], it):
-			a := &all[len(all)-1]
-			a.items, a.tokens = append(a.items, it), a.tokens+it.Tokens.N
-			continue
-		}
-		a := atom{items: []session.Item{it}, tokens: it.Tokens.N}
-		switch it.Kind {
-		case session.UserItem:
-			a.keep = running != 0 && it.Turn == running
-			if !a.keep && it.Turn == it.ID.Seq {
-				a.settled = it.Turn
-			}
-		case session.PlanKind:
-			a.keep = true
-		case session.CatalogItem:
-			if i, ok := newest[it.Key]; ok {
-				all[i].keep = false
-			}
-			newest[it.Key], a.keep = len(all), true
-		default:
-			if ofReply(it.Kind) {
-				replied = len(all)
-			}
-		}
-		all = append(all, a)
+}
+
+func together(first, it *session.Item) bool {
+	switch {
+	case !ofReply(first.Kind):
+		return false
+	case it.Kind == session.ResultItem:
+		return it.Call.Seq == first.ID.Seq
 	}
-	for i, a := range all {
-		switch {
-		case i > replied && a.items[0].Kind == session.ShellItem:
-			all[i].keep = true // nobody has responded to it
-		case !whole(a):
-			all[i].keep = true
-		}
-	}
-	return all, fixed
+	return ofReply(it.Kind) && it.ID.Seq == first.ID.Seq
 }
 
 func ofReply(k session.ItemKind) bool {
@@ -135,47 +121,90 @@ func ofReply(k session.ItemKind) bool {
 	return false
 }
 
-func together(a atom, it session.Item) bool {
-	first := a.items[0]
-	switch {
-	case !ofReply(first.Kind):
-		return false
-	case it.Kind == session.ResultItem:
-		return it.Call.Seq == first.ID.Seq
+func historyOf(s session.State) history {
+	n := s.Branch.View.Shown()
+	h := history{atoms: make(atoms, 0, n/2+1), labels: make([]label, 0, n+1)}
+	h.fixed = s.Branch.Tools.Tokens.N
+	for _, m := range s.Branch.Tools.More {
+		h.fixed += m.Tokens.N
 	}
-	return ofReply(it.Kind) && it.ID.Seq == first.ID.Seq
-}
-
-// whole reports whether each call of an atom has its result.
-func whole(a atom) bool {
-	calls := 0
-	for _, it := range a.items {
+	for it := range s.Branch.View.Refs {
 		switch it.Kind {
-		case session.CallItem:
-			calls++
-		case session.ResultItem:
-			calls--
+		case session.InstructionItem:
+			h.fixed += it.Tokens.N
+		case session.CheckpointItem:
+		default:
+			h.atoms.add(it, len(h.labels))
+			h.labels = append(h.labels, label{it.ID, len(h.atoms) - 1})
 		}
 	}
-	return calls <= 0
+	h.mark(s.Branch)
+	return h
+}
+
+// mark finds what is never covered (CMP-5), and the settled exchanges.
+func (h *history) mark(b session.Branch) {
+	opener, said, replied := -1, -1, -1
+	catalogs := map[string]int{} // the newest, by key
+	for i := range h.atoms {
+		a := &h.atoms[i]
+		first := a.first
+		switch first.Kind {
+		case session.UserItem:
+			if said = i; first.Turn == first.ID.Seq {
+				opener = i
+			}
+		case session.PlanKind:
+			a.keep = true
+		case session.CatalogItem:
+			if old, ok := catalogs[first.Key]; ok {
+				h.atoms[old].keep = false
+			}
+			catalogs[first.Key], a.keep = i, true
+		default:
+			if !ofReply(first.Kind) {
+				break
+			}
+			replied = i
+			a.keep = a.calls > 0
+			if opener >= 0 && first.Turn == h.atoms[opener].first.Turn {
+				h.atoms[opener].settled = !a.acts && first.Marked == ""
+			}
+		}
+	}
+	open := session.Seq(0)
+	switch {
+	case b.Turn != nil:
+		open = b.Turn.ID
+	case said > replied && h.atoms[said].first.Turn != b.Last.Turn:
+		open = h.atoms[said].first.Turn // a selection ends in it: nobody has responded
+	}
+	for i := range h.atoms {
+		a := &h.atoms[i]
+		switch first := a.first; {
+		case first.Kind == session.UserItem && open != 0 && first.Turn == open:
+			a.keep, a.settled = true, false
+		case first.Kind == session.ShellItem && i > replied: // nobody has responded to it
+			a.keep = true
+		}
+	}
 }
 
 // tail is where the raw tail of at most n tokens begins. A reply whose results
 // lie in it is in it whole; where that alone is more than n, or the newest
 // atom is, there is none (CMP-4).
-func tail(all []atom, n int) int {
+func (h *history) tail(n int) int {
 	sum := 0
-	for i := len(all) - 1; i >= 0; i-- {
-		a := all[i]
+	for i := len(h.atoms) - 1; i >= 0; i-- {
+		a := h.atoms[i]
 		if sum+a.tokens <= n {
 			sum += a.tokens
 			continue
 		}
-		last := a.items[len(a.items)-1]
-		reaches := len(a.items) > 1 && sum+last.Tokens.N <= n
+		reaches := a.to-a.from > 1 && sum+a.last <= n
 		switch {
 		case a.tokens > n && (reaches || sum == 0):
-			return len(all)
+			return len(h.atoms)
 		case reaches:
 			return i
 		}
@@ -186,56 +215,29 @@ func tail(all []atom, n int) int {
 
 // exchanges moves the cut before the two newest settled exchanges, while tail,
 // plan and fixed cost stay under half the trigger.
-func exchanges(all []atom, cut, fixed int, b Budget) int {
+func (h *history) exchanges(cut int, b Budget) int {
 	half := b.Trigger
 	if half == 0 {
-		half = unknown / 5 * 4
+		half = unknown * 4 / 5
 	}
 	half /= 2
-	begin := len(all)
-	for range 2 {
-		begin--
-		for begin >= 0 && all[begin].settled == 0 {
-			begin--
+	size := h.fixed
+	for _, a := range h.atoms {
+		if a.keep {
+			size += a.tokens
 		}
-		if begin < 0 {
-			break
-		}
-		size := fixed
-		for i, a := range all {
-			if i >= begin || a.keep {
-				size += a.tokens
-			}
+	}
+	found := 0
+	for i := len(h.atoms) - 1; i >= 0 && found < 2; i-- {
+		if !h.atoms[i].keep {
+			size += h.atoms[i].tokens
 		}
 		if size >= half {
 			break
 		}
-		cut = min(cut, begin)
-	}
-	return cut
-}
-
-// ranges are runs of source items in recorded order. What an older checkpoint
-// covers goes on being covered; what stays in the view ends a run.
-func ranges(v session.View, source map[session.ItemID]bool) []session.Range {
-	var out []session.Range
-	open := false
-	for it, shown := range v.Recorded {
-		switch {
-		case shown && !source[it.ID]:
-			open = false
-		case open:
-			out[len(out)-1].To = it.ID
-		default:
-			out, open = append(out, session.Range{From: it.ID, To: it.ID}), true
+		if h.atoms[i].settled {
+			cut, found = min(cut, i), found+1
 		}
 	}
-	return sorted(out)
-}
-
-func sorted(out []session.Range) []session.Range {
-	slices.SortFunc(out, func(a, b session.Range) int {
-		return cmp.Or(cmp.Compare(a.From.Seq, b.From.Seq), cmp.Compare(a.From.Part, b.From.Part))
-	})
-	return out
+	return cut
 }

@@ -1,7 +1,6 @@
 package compact
 
 import (
-	"bytes"
 	"strings"
 
 	"varve/internal/session"
@@ -14,15 +13,15 @@ const maxRereads = 3
 // says why it can't be granted. Only ranges that recorded items of the view
 // lie in are: also those behind an older checkpoint.
 func Reread(text []byte, v session.View) (want []session.Range, asked bool, why string) {
-	line := strings.TrimSpace(string(text))
+	line := strings.Trim(string(text), "`* \t\r\n") // the ornaments that models put around a line
 	list, ok := strings.CutPrefix(line, "REREAD:")
 	if !ok {
 		return nil, false, ""
 	}
-	if bytes.ContainsRune([]byte(line), '\n') {
+	if strings.Contains(line, "\n") {
 		return nil, true, "reread_malformed"
 	}
-	for _, part := range strings.Split(list, ",") {
+	for part := range strings.SplitSeq(strings.ReplaceAll(list, "–", "-"), ",") {
 		from, to, two := strings.Cut(strings.TrimSpace(part), "-")
 		if !two {
 			to = from
@@ -46,13 +45,13 @@ func Reread(text []byte, v session.View) (want []session.Range, asked bool, why 
 }
 
 // RawOf are the recorded items of ranges, covered ones included, in recorded
-// order. Items of other branches in between are not among them (MR-5).
+// order, nothing of them masked. Items of other branches in between are not among them (MR-5).
 func RawOf(v session.View, ranges []session.Range) []session.Item {
 	var out []session.Item
 	for it := range v.Recorded {
 		for _, r := range ranges {
 			if !it.ID.Before(r.From) && !r.To.Before(it.ID) {
-				out = append(out, it)
+				out = append(out, *unmasked(it))
 				break
 			}
 		}

@@ -2,27 +2,15 @@ package compact
 
 import (
 	"iter"
+	"slices"
 
 	"varve/internal/session"
 )
 
-// SourceOf is what a compaction covers, in the order of the view: an older
-// checkpoint first.
+// SourceOf is what a compaction is made from, in the order of the view: an older
+// checkpoint first. Plans of before are covered and not read (CMP-5).
 func SourceOf(v session.View, started session.CompactionStarted) []session.Item {
-	return sourceOf(v, started.Ranges, started.Replaces)
-}
-
-func sourceOf(v session.View, ranges []session.Range, replaces session.ItemID) []session.Item {
-	var out []session.Item
-	if old, ok := v.Checkpoint(); ok && old.ID == replaces {
-		out = append(out, old)
-	}
-	for _, it := range ItemsOf(v, ranges) {
-		if it.Kind != session.CheckpointItem {
-			out = append(out, it)
-		}
-	}
-	return out
+	return slices.DeleteFunc(ItemsOf(v, started.Ranges), func(it session.Item) bool { return it.Kind == session.PlanKind })
 }
 
 // SegmentItems are the items of a segment.
@@ -43,8 +31,8 @@ func Prefix(v session.View, source []session.Item) iter.Seq[session.Item] {
 
 // Narrow is a cut of what accepted work was made from, and of nothing newer.
 func Narrow(s session.State, c Cut, g *session.Staging) Cut {
-	out := Cut{Ranges: g.Ranges, Source: g.Source, Replaces: c.Replaces, Items: sourceOf(s.Branch.View, g.Ranges, c.Replaces)}
-	for _, it := range out.Items {
+	out := Cut{Ranges: g.Ranges, Source: g.Source, Replaces: c.Replaces, view: s.Branch.View}
+	for _, it := range out.Items() {
 		out.Covers += it.Tokens.N
 	}
 	out.Kept = c.Kept + c.Covers - out.Covers

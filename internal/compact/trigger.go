@@ -19,17 +19,18 @@ type Budget struct {
 // BudgetOf is the budget of an agent whose request may hold c (CMP-1, CMP-2).
 func BudgetOf(set session.SessionConfigured, c session.Capacity) Budget {
 	b := Budget{Capacity: c, Window: c.N}
-	if c.Source != "setting" {
+	switch c.Source {
+	case "setting":
+	case "estimate", "none":
+		b.Window = 0
+	default:
 		b.Window = min(b.Window, largest)
 	}
-	sizing := b.Window
-	if sizing == 0 {
-		sizing = unknown
-	}
-	b.Tail = sizing / 5
-	b.Trigger = b.Window / 5 * 4
+	b.Tail = Sizing(b.Window) / 5
+	b.Trigger = b.Window * 4 / 5
 	if n := set.Compaction.Threshold; n != nil && *n > 0 {
 		b.Trigger = *n
+		b.Tail = min(b.Tail, b.Trigger/2) // a tail of more would leave nothing to cover
 	}
 	return b
 }
@@ -43,10 +44,10 @@ func Mode(set session.SessionConfigured) string {
 	return *set.Compaction.Mode
 }
 
-// Due reports whether a request of now is to wait for a compaction: it would
-// be over the trigger, none has failed in this turn, and there is a mode for
+// Due reports whether a request of now is to wait for a compaction: it has
+// come to the trigger, none has failed in this turn, and there is a mode for
 // it (CMP-2, CMP-3, CMP-10).
 func Due(s session.State, b Budget) bool {
 	t := s.Branch.Turn
-	return t != nil && !t.Deferred && b.Trigger > 0 && Mode(s.Session.Settings) != "disabled" && s.Occupancy().N > b.Trigger
+	return t != nil && !t.Deferred && b.Trigger > 0 && Mode(s.Session.Settings) != "disabled" && s.Occupancy().N >= b.Trigger
 }

@@ -1,11 +1,8 @@
 package session
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
+	"cmp"
 	"slices"
-	"sort"
 	"time"
 )
 
@@ -29,6 +26,7 @@ type Compacting struct {
 	Done    bool    // it is not asked any more
 	Why     string  // the last one was not
 	Over    int     // requests that were refused as too long, by the model that is tried now
+	Passed  string  // why the entry that was come to last is not asked, or ""
 }
 
 // Asking is one request to a summarizer without an answer yet.
@@ -36,6 +34,7 @@ type Asking struct {
 	Seq   Seq
 	Unit  string
 	Model Model
+	Past  bool // its model is not tried any more
 }
 
 // Tries are attempts at one unit of work that gave nothing.
@@ -47,6 +46,7 @@ type Tries struct {
 	Class    string // of the reply; or why the handoff was rejected
 	Error    *ProviderError
 	Reminded bool // sections were missing, and it is asked for them once more
+	Lacking  int  // handoffs that lacked sections
 }
 
 // Staging is the accepted work of a MapReduce (MR-9).
@@ -123,19 +123,23 @@ func (f *Fold) applyCompaction(b *branch, e Entry) {
 		}
 	case SummarizerTried:
 		s.compaction(ev.Compaction, func(c *Compacting) {
-			c.Entry, c.Done = ev.I-1, ev.Outcome != "started"
-			if !c.Done {
-				c.Tries, c.Over = nil, 0
-				return
+			c.Entry, c.Tries, c.Over, c.Passed, c.Done = ev.I-1, nil, 0, "", ev.Outcome != "started"
+			if c.Done {
+				c.Passed, c.Why = cmp.Or(ev.Why, ev.Outcome), ev.Why
 			}
-			c.Why = ev.Why
+			for i := range c.Open {
+				c.Open[i].Past = true
+			}
 		})
 	case HandoffRejected:
 		s.compaction(ev.Compaction, func(c *Compacting) {
 			for i := range c.Tries {
 				if t := &c.Tries[i]; t.At == ev.Request {
-					t.N, t.Class, t.Reminded = t.N+1, ev.Why, t.Reminded || len(ev.Missing) > 0
+					t.N, t.Class, t.Error = t.N+1, ev.Why, nil
 					t.At, t.Time = e.Seq, e.At
+					if len(ev.Missing) > 0 {
+						t.Reminded, t.Lacking = true, t.Lacking+1
+					}
 				}
 			}
 		})
@@ -169,26 +173,37 @@ func (s *Branch) compaction(at Seq, change func(*Compacting)) {
 }
 
 // asked is a request to a summarizer.
-func (s *Branch) asked(e Entry, ev RequestSent) {
-	s.compaction(ev.Compaction, func(c *Compacting) {
-		c.Open = append(c.Open, Asking{e.Seq, ev.Unit, ev.Model})
+func (b *branch) asked(e Entry, ev RequestSent) {
+	b.asks = append(b.asks, Asking{Seq: e.Seq, Model: ev.Model})
+	b.state.compaction(ev.Compaction, func(c *Compacting) {
+		c.Open = append(c.Open, Asking{Seq: e.Seq, Unit: ev.Unit, Model: ev.Model})
 	})
 }
 
 // answered closes a request to a summarizer, and says whose it was. Where it
 // gave nothing, the attempt is spent; what came of a whole reply is said by
-// another event of the same batch.
-func (s *Branch) answered(e Entry, request Seq, class string, err *ProviderError) (Model, bool) {
-	if s.Compaction == nil {
-		return Model{}, false
-	}
-	i := slices.IndexFunc(s.Compaction.Open, func(a Asking) bool { return a.Seq == request })
+// another event of the same batch. One whose compaction is over still has its
+// usage, and is no reply of the agent.
+func (b *branch) answered(e Entry, request Seq, class string, err *ProviderError) (Model, bool) {
+	is := func(a Asking) bool { return a.Seq == request }
+	i := slices.IndexFunc(b.asks, is)
 	if i < 0 {
 		return Model{}, false
+	}
+	model, s := b.asks[i].Model, &b.state
+	b.asks = slices.Delete(b.asks, i, i+1)
+	if s.Compaction == nil {
+		return model, true
+	}
+	if i = slices.IndexFunc(s.Compaction.Open, is); i < 0 {
+		return model, true
 	}
 	a := s.Compaction.Open[i]
 	s.compaction(s.Compaction.At, func(c *Compacting) {
 		c.Open = slices.Delete(c.Open, i, i+1)
+		if a.Past { // what it comes to is nothing of the model that is tried now
+			return
+		}
 		k := slices.IndexFunc(c.Tries, func(t Tries) bool { return t.Unit == a.Unit })
 		if k < 0 {
 			c.Tries, k = append(c.Tries, Tries{Unit: a.Unit}), len(c.Tries)
@@ -208,7 +223,7 @@ func (s *Branch) answered(e Entry, request Seq, class string, err *ProviderError
 			t.N++
 		}
 	})
-	return a.Model, true
+	return model, true
 }
 
 // TooLong says that a request was refused because it is too long for the
@@ -225,27 +240,25 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 			At: e.Seq, Version: ev.Version, Ranges: ev.Ranges, Source: ev.Source, Next: ev.N, Target: ev.Target, Window: ev.Window,
 			Segments: []SegmentList{{e.Seq, ev.Segments.B, ev.N}},
 		}
-		for i := range ev.N {
+		for i := range min(ev.N, f.table.n) { // each holds an item
 			g.Missing = append(g.Missing, i)
 		}
 		s.Staging = g
 		s.compaction(ev.Compaction, func(c *Compacting) { c.Route, c.Over = "map_reduce", 0 })
 	case StagingMapped:
 		s.staging(ev.Staging, func(g *Staging) {
+			if !slices.Contains(g.Missing, ev.Ordinal) {
+				return
+			}
 			g.Missing = slices.DeleteFunc(slices.Clone(g.Missing), func(o int) bool { return o == ev.Ordinal })
 			g.Model = ev.Model
 			g.Maps = append(slices.Clip(g.Maps), Mapped{ev.Ordinal, e.Seq, ev.First, ev.Tokens})
-			slices.SortFunc(g.Maps, func(a, b Mapped) int {
-				if a.First.Before(b.First) {
-					return -1
-				}
-				return 1
-			})
+			slices.SortStableFunc(g.Maps, func(a, b Mapped) int { return a.First.Compare(b.First) })
 		})
 	case StagingRepartitioned:
 		s.staging(ev.Staging, func(g *Staging) {
 			g.Missing = slices.DeleteFunc(slices.Clone(g.Missing), func(o int) bool { return slices.Contains(ev.Dropped, o) })
-			for range ev.N {
+			for range min(ev.N, f.table.n) {
 				g.Missing = append(g.Missing, g.Next)
 				g.Next++
 			}
@@ -329,25 +342,4 @@ func (f *Fold) stagingOf(s *Branch, in *stretch) {
 		}
 		return
 	}
-}
-
-// Fingerprint is a hash over the items of ranges as a view shows them: another
-// item, another text of one, or one that is not shown makes it another.
-func Fingerprint(v View, ranges []Range) string {
-	h := sha256.New()
-	for _, span := range v.spans {
-		for _, i := range span.at {
-			it, ok := v.resolve(v.table.at(int(i)))
-			if ok && Within(ranges, it.ID) {
-				fmt.Fprintf(h, "%s %d %d\n", it.ID, it.At, it.Text.B)
-			}
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
-// Within reports whether ranges, in order, hold an item.
-func Within(ranges []Range, id ItemID) bool {
-	i := sort.Search(len(ranges), func(i int) bool { return !ranges[i].To.Before(id) })
-	return i < len(ranges) && !id.Before(ranges[i].From)
 }

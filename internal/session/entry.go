@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"strconv"
@@ -113,6 +114,11 @@ func (id ItemID) IsZero() bool { return id.Seq == 0 }
 // Before reports whether id was introduced before o.
 func (id ItemID) Before(o ItemID) bool {
 	return id.Seq < o.Seq || id.Seq == o.Seq && id.Part < o.Part
+}
+
+// Compare is negative where id was introduced before o, 0 where they are one.
+func (id ItemID) Compare(o ItemID) int {
+	return cmp.Or(cmp.Compare(id.Seq, o.Seq), cmp.Compare(id.Part, o.Part))
 }
 
 func (id ItemID) String() string {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,7 @@ type branch struct {
 	labels []Label
 	parts  []*stretch // at least one
 	mine   mine
+	asks   []Asking // requests to summarizers without an answer, also of a compaction that is over
 }
 
 // mine is what only grows and is yet each branch's own: two branches may be
@@ -281,10 +283,10 @@ func (f *Fold) applyContext(b *branch, e Entry) {
 		s.remove(f, ev.Item)
 		s.cut("catalog", ev.Item)
 	case ItemMasked:
-		s.edit(f, ev.Item, e.Seq, ev.Text, ev.Tokens)
+		s.edit(f, ev.Item, e.Seq, ev.Text, ev.Tokens, true)
 		s.cut("mask", ev.Item)
 	case ItemReplaced:
-		s.edit(f, ev.Item, e.Seq, ev.Text, ev.Tokens)
+		s.edit(f, ev.Item, e.Seq, ev.Text, ev.Tokens, false)
 		s.cut("replacement", ev.Item)
 	case ItemRemoved:
 		s.remove(f, ev.Item)
@@ -295,7 +297,7 @@ func (f *Fold) applyContext(b *branch, e Entry) {
 		it := Item{ID: e.Seq.Item(), At: e.Seq, Kind: CheckpointItem, Source: FromRuntime, Text: ev.Text, Tokens: ev.Tokens}
 		f.table.add(it)
 		s.View.table = f.table
-		s.View.checkpoint, s.View.covered = &it, ev.Ranges
+		s.View.checkpoint, s.View.covered = &it, inOrder(ev.Ranges)
 		s.recount()
 		s.Size = Size{}
 		s.cut("checkpoint", it.ID)
@@ -321,20 +323,32 @@ func (s *Branch) instruct(key string, it *Item) {
 	s.recount()
 }
 
-func (s *Branch) edit(f *Fold, id ItemID, at Seq, text Text, size Tokens) {
+// edit puts another text in an item's place. What is masked keeps what it was;
+// what is replaced keeps nothing.
+func (s *Branch) edit(f *Fold, id ItemID, at Seq, text Text, size Tokens, mask bool) {
 	it, ok := f.Item(id)
 	if !ok {
 		return
 	}
-	rest := slices.DeleteFunc(slices.Clone(s.View.edited), func(e Item) bool { return e.ID == id })
-	it.At, it.Text, it.Tokens, it.Media = at, text, size, nil // those that it names stand in the body of before (MED-3)
-	s.View.edited = append(rest, it)
+	next := slices.Clone(s.View.edited)
+	i, again := s.View.edit(id)
+	if !again {
+		next = slices.Insert(next, i, it)
+	}
+	was := next[i]
+	next[i].At, next[i].Text, next[i].Tokens, next[i].Masked = at, text, size, nil
+	next[i].Media = nil // those that it names stand in the body of before (MED-3)
+	if mask {
+		next[i].Masked = cmp.Or(was.Masked, &was)
+	}
+	s.View.edited = next
 	s.recount()
 	f.showsPlan(s)
 }
 
 func (s *Branch) remove(f *Fold, id ItemID) {
-	s.View.removed = append(slices.Clip(s.View.removed), id)
+	i, _ := slices.BinarySearchFunc(s.View.removed, id, ItemID.Compare)
+	s.View.removed = slices.Insert(slices.Clone(s.View.removed), i, id)
 	s.recount()
 	f.showsPlan(s)
 }

@@ -51,7 +51,7 @@ func (f *Fold) applyTurn(b *branch, e Entry) {
 		}
 	case RequestSent:
 		if ev.Compaction != 0 {
-			s.asked(e, ev)
+			b.asked(e, ev)
 			return
 		}
 		s.Sent = Sent{Seq: e.Seq, Size: ev.Size, Model: ev.Model, Recorded: s.Occupied(), Room: ev.Capacity}
@@ -128,7 +128,7 @@ func (f *Fold) userSaid(b *branch, e Entry, ev UserSaid) {
 
 func (f *Fold) replyCompleted(b *branch, e Entry, ev ReplyCompleted) {
 	s := &b.state
-	if m, ok := s.answered(e, ev.Request, "", nil); ok {
+	if m, ok := b.answered(e, ev.Request, "", nil); ok {
 		f.account(m, ev.Usage)
 		return
 	}
@@ -227,7 +227,7 @@ func (f *Fold) account(m Model, u *Usage) {
 
 func (f *Fold) replyRejected(b *branch, e Entry, ev ReplyRejected) {
 	s := &b.state
-	if m, ok := s.answered(e, ev.Request, ev.Class, ev.Error); ok {
+	if m, ok := b.answered(e, ev.Request, ev.Class, ev.Error); ok {
 		f.account(m, ev.Usage)
 		return
 	}

@@ -32,17 +32,18 @@ func one[T any](a, b []T) bool {
 func (v View) From(id ItemID) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		var g group
+		copied := func(it *Item) bool { return yield(*it) }
 		for _, span := range v.spans {
 			if len(span.at) == 0 || v.table.at(int(span.at[len(span.at)-1])).ID.Before(id) {
 				continue
 			}
 			n := sort.Search(len(span.at), func(i int) bool { return !v.table.at(int(span.at[i])).ID.Before(id) })
 			for _, i := range span.at[n:] {
-				if it, ok := v.resolve(v.table.at(int(i))); ok && !g.add(it, yield) {
+				if it, ok := v.resolve(v.table.ref(int(i))); ok && !g.add(it, copied) {
 					return
 				}
 			}
 		}
-		g.flush(yield)
+		g.flush(copied)
 	}
 }

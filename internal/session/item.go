@@ -1,6 +1,9 @@
 package session
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // An ItemKind says what a context item is (CTX-1).
 type ItemKind string
@@ -50,6 +53,7 @@ type Item struct {
 	Model  Model  // of a part of a reply: who said it
 	Marked string // "interrupted": kept of a reply that was cut short
 	Failed bool   // of a result: it is an error
+	Masked *Item  // of a masked result: what it was before
 }
 
 // A View is what the next request will carry, apart from tools: instructions
@@ -57,13 +61,13 @@ type Item struct {
 // value that later events never change.
 type View struct {
 	table        table
-	spans        []span // in recorded order
-	instructions []Item // by key
-	edited       []Item // masked and replaced items, by id
-	removed      []ItemID
+	spans        []span   // in recorded order
+	instructions []Item   // by key
+	edited       []Item   // masked and replaced items, by id
+	removed      []ItemID // in order
 	checkpoint   *Item
-	covered      []Range
-	tokens       int // of everything in it
+	covered      []Range // in order, none in another
+	tokens       int     // of everything in it
 }
 
 // Tokens is the sum of the sizes of all items in the view, as they were
@@ -79,26 +83,47 @@ func (v View) Len() int {
 	return n
 }
 
+// Shown is how many recorded items are not covered. It looks at few of them.
+func (v View) Shown() int {
+	n := 0
+	for _, s := range v.spans {
+		n += len(s.at)
+		for _, r := range v.covered {
+			n -= s.before(&v, r.To, true) - s.before(&v, r.From, false)
+		}
+	}
+	return n
+}
+
+// before is how many items of the span were introduced before id, or with it.
+func (s span) before(v *View, id ItemID, with bool) int {
+	return sort.Search(len(s.at), func(i int) bool {
+		c := v.table.ref(int(s.at[i])).ID.Compare(id)
+		return c > 0 || c == 0 && !with
+	})
+}
+
 // All visits the items in the order in which they are sent. A result stands
 // at its call's place, and what was recorded while a group of calls was open
 // stands after the group.
 func (v View) All(yield func(Item) bool) {
-	for _, it := range v.instructions {
-		if !yield(it) {
+	v.Refs(func(it *Item) bool { return yield(*it) })
+}
+
+// Refs is All without copies. Nobody writes what it points to.
+func (v View) Refs(yield func(*Item) bool) {
+	for i := range v.instructions {
+		if !yield(&v.instructions[i]) {
 			return
 		}
 	}
-	if v.checkpoint != nil && !yield(*v.checkpoint) {
+	if v.checkpoint != nil && !yield(v.checkpoint) {
 		return
 	}
 	var g group
 	for _, span := range v.spans {
 		for _, i := range span.at {
-			it, ok := v.resolve(v.table.at(int(i)))
-			if !ok {
-				continue
-			}
-			if !g.add(it, yield) {
+			if it, ok := v.resolve(v.table.ref(int(i))); ok && !g.add(it, yield) {
 				return
 			}
 		}
@@ -108,13 +133,11 @@ func (v View) All(yield func(Item) bool) {
 
 // Recorded visits every recorded item of the view, in recorded order, with
 // whether it is shown: it is not covered by the checkpoint. What was removed
-// is left out, edits are applied.
-func (v View) Recorded(yield func(it Item, shown bool) bool) {
-	bare := v
-	bare.covered = nil
+// is left out, edits are applied. Nobody writes what it points to.
+func (v View) Recorded(yield func(it *Item, shown bool) bool) {
 	for _, span := range v.spans {
 		for _, i := range span.at {
-			it, ok := bare.resolve(v.table.at(int(i)))
+			it, ok := v.changed(v.table.ref(int(i)))
 			if ok && !yield(it, !Within(v.covered, it.ID)) {
 				return
 			}
@@ -130,47 +153,61 @@ func (v View) Checkpoint() (Item, bool) {
 	return *v.checkpoint, true
 }
 
-// Masked reports whether an item of ranges shows something else than it was
-// recorded with.
+// Covered are the ranges that the checkpoint stands for, in order. Nobody
+// writes them.
+func (v View) Covered() []Range { return v.covered }
+
+// Masked reports whether an item of ranges, in order, that is not covered is
+// masked.
 func (v View) Masked(ranges []Range) bool {
-	return slices.ContainsFunc(v.edited, func(it Item) bool { return Within(ranges, it.ID) })
+	return slices.ContainsFunc(v.edited, func(it Item) bool {
+		return it.Masked != nil && Within(ranges, it.ID) && !Within(v.covered, it.ID)
+	})
 }
 
 // resolve applies coverage, removals and edits to a recorded item.
-func (v View) resolve(it Item) (Item, bool) {
-	for _, r := range v.covered {
-		if !it.ID.Before(r.From) && !r.To.Before(it.ID) {
+func (v *View) resolve(it *Item) (*Item, bool) {
+	if Within(v.covered, it.ID) {
+		return it, false
+	}
+	return v.changed(it)
+}
+
+// changed applies removals and edits.
+func (v *View) changed(it *Item) (*Item, bool) {
+	if len(v.removed) > 0 {
+		if _, ok := slices.BinarySearchFunc(v.removed, it.ID, ItemID.Compare); ok {
 			return it, false
 		}
 	}
-	for _, id := range v.removed {
-		if id == it.ID {
-			return it, false
-		}
-	}
-	for _, e := range v.edited {
-		if e.ID == it.ID {
-			return e, true
+	if len(v.edited) > 0 {
+		if i, ok := v.edit(it.ID); ok {
+			return &v.edited[i], true
 		}
 	}
 	return it, true
 }
 
+// edit is where the edit of an item stands, or would.
+func (v *View) edit(id ItemID) (int, bool) {
+	return slices.BinarySearchFunc(v.edited, id, func(e Item, id ItemID) int { return e.ID.Compare(id) })
+}
+
 // A group holds back what follows a reply with calls until each call has its
 // result: the results stand next to their reply, in call order.
 type group struct {
-	parts   []Item // of the reply, from its first call on
-	results []Item // by part, zero where there is none
-	late    []Item // recorded meanwhile
+	parts   []*Item // of the reply, from its first call on
+	results []*Item // by part, nil where there is none
+	late    []*Item // recorded meanwhile
 	missing int
 }
 
-func (g *group) add(it Item, yield func(Item) bool) bool {
+func (g *group) add(it *Item, yield func(*Item) bool) bool {
 	switch {
 	case it.Kind == ResultItem:
 		// One that no call waits for is no part of the view (PRV-4).
 		for i, p := range g.parts {
-			if p.Kind == CallItem && p.ID == it.Call && g.results[i].ID.IsZero() {
+			if p.Kind == CallItem && p.ID == it.Call && g.results[i] == nil {
 				g.results[i] = it
 				g.missing--
 			}
@@ -181,7 +218,7 @@ func (g *group) add(it Item, yield func(Item) bool) bool {
 		return true
 	case len(g.parts) == 0 && it.Kind == CallItem, len(g.parts) > 0 && g.parts[0].ID.Seq == it.ID.Seq:
 		g.parts = append(g.parts, it)
-		g.results = append(g.results, Item{})
+		g.results = append(g.results, nil)
 		if it.Kind == CallItem {
 			g.missing++
 		}
@@ -203,36 +240,27 @@ func waits(k ItemKind) bool {
 	return k == UserItem || k == ShellItem || k == PlanKind || k == CatalogItem
 }
 
-func (g *group) flush(yield func(Item) bool) bool {
-	held := *g
-	*g = group{}
-	for _, it := range held.parts {
-		if !yield(it) {
-			return false
+func (g *group) flush(yield func(*Item) bool) bool {
+	for _, held := range [][]*Item{g.parts, g.results, g.late} {
+		for _, it := range held {
+			if it != nil && !yield(it) {
+				return false
+			}
 		}
 	}
-	for _, it := range held.results {
-		if !it.ID.IsZero() && !yield(it) {
-			return false
-		}
-	}
-	for _, it := range held.late {
-		if !yield(it) {
-			return false
-		}
-	}
+	g.parts, g.results, g.late, g.missing = g.parts[:0], g.results[:0], g.late[:0], 0
 	return true
 }
 
 // shows reports whether All will visit an item that is recorded behind those
 // of the view: a result only where a call of the last group waits for it.
 func (v View) shows(it Item) bool {
-	if _, ok := v.resolve(it); !ok || it.Kind != ResultItem {
+	if _, ok := v.resolve(&it); !ok || it.Kind != ResultItem {
 		return ok
 	}
 	for n := len(v.spans) - 1; n >= 0; n-- {
 		for i := len(v.spans[n].at) - 1; i >= 0; i-- {
-			o, ok := v.resolve(v.table.at(int(v.spans[n].at[i])))
+			o, ok := v.resolve(v.table.ref(int(v.spans[n].at[i])))
 			switch {
 			case !ok || waits(o.Kind) || o.Kind == ResultItem && o.Call != it.Call:
 			case o.ID == it.Call:

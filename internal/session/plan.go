@@ -32,7 +32,7 @@ func (f *Fold) showsPlan(s *Branch) {
 func (v View) has(id ItemID) bool {
 	for _, span := range slices.Backward(v.spans) {
 		for _, i := range slices.Backward(span.at) {
-			if it := v.table.at(int(i)); it.ID == id {
+			if it := v.table.ref(int(i)); it.ID == id {
 				now, ok := v.resolve(it)
 				return ok && now.At == it.At
 			}

@@ -24,7 +24,7 @@ import (
 //	before SEQ       the view and the rest of the state before that user item
 //	at SEQ           the state that was handed out after that event
 //
-// A value is JSON, or a word. n=5 is tokens of that many by estimate; to parts
+// A value is JSON, or a word. n=5 is tokens of that many by estimate, count=5 is n; to parts
 // and items see their functions below.
 func TestFold(t *testing.T) {
 	if update() {
@@ -106,13 +106,15 @@ func scriptLine(f *Fold, line string) (Entry, error) {
 			continue
 		case key == "n":
 			key, v = "tokens", fmt.Appendf(nil, `{"n":%s,"by":"est"}`, value)
+		case key == "count":
+			key = "n"
 		case key == "parts":
 			v = replyParts(value)
 		case key == "items":
 			v = planItems(value)
 		case key == "model" && name != "endpoint.learned" && !v.IsValid():
 			v = fmt.Appendf(nil, `{"provider":"p","api":"a","model":%q}`, value)
-		case !v.IsValid() || slices.Contains([]string{"item", "call", "answer", "replaces"}, key):
+		case !v.IsValid() || slices.Contains([]string{"item", "call", "answer", "replaces", "first"}, key):
 			v = AppendQuoted(nil, v)
 		}
 		data[key] = v
@@ -243,6 +245,36 @@ func (s *story) state(st State) {
 			say(true, "  call %v %s: %s", c.ID, c.Name, progress(c))
 		}
 	}
+	if b.Asked != nil {
+		say(true, "compaction asked for by %s in %d", b.Asked.By, b.Asked.At)
+	}
+	if c := b.Compaction; c != nil {
+		say(true, "compaction %d by %s, asked for in %d, entry %d, over %d, passed %q", c.At, c.Route, c.Asked.At, c.Entry, c.Over, c.Passed)
+		for _, a := range c.Open {
+			say(true, "  open: %d %s, past %v", a.Seq, a.Unit, a.Past)
+		}
+		for _, t := range c.Tries {
+			say(true, "  tried %s %d times, last %d at %s: %s, reminded %v, lacking %d", t.Unit, t.N, t.At, t.Time.Format("15:04:05"), t.Class, t.Reminded, t.Lacking)
+		}
+	}
+	if g := b.Staging; g != nil {
+		say(true, "staging %d version %d legacy %v: missing %v, next %d, round %d, target %d, window %d, sequential %v", g.At, g.Version, g.Legacy, g.Missing, g.Next, g.Round, g.Target, g.Window.N, g.Sequential)
+		for _, m := range g.Maps {
+			say(true, "  map %d of %v in %d (%d)", m.Ordinal, m.First, m.At, m.Tokens.N)
+		}
+		for _, l := range g.Segments {
+			say(true, "  %d segments in %d:%d", l.N, l.At, l.B)
+		}
+		for _, r := range g.Reduced {
+			say(true, "  reduced %d/%d of %v in %d (%d)", r.Level, r.Group, r.Inputs, r.At, r.Tokens.N)
+		}
+		for _, r := range g.Rereads {
+			say(true, "  reread for %d/%d: %v", r.Level, r.Group, r.Ranges)
+		}
+		say(g.Candidate != 0, "  candidate %d (%d), corrected %d times, audited %v, objection %d", g.Candidate, g.Final.Tokens.N, g.Corrections, g.Audited, g.Objection)
+	}
+	say(b.Turn != nil && b.Turn.Deferred, "deferred")
+	say(b.Turn != nil && b.Turn.Recovered > 0, "recovering")
 	say(b.Last.Turn != 0, "last: turn %d %s, answer %v, ended by %d", b.Last.Turn, b.Last.Status, b.Last.Answer, b.Last.At)
 	for _, u := range g.Usage {
 		say(true, "used %q: %d requests, %d unknown, in %d+%d+%d, out %d", u.Model.Model, u.Requests, u.Unknown, u.Sum.Input, u.Sum.Cached, u.Sum.CacheWrite, u.Sum.Output)

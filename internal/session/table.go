@@ -24,9 +24,12 @@ func (t *table) add(it Item) {
 	t.n++
 }
 
-func (t *table) at(i int) Item { return t.pages[i/rowsPerPage][i%rowsPerPage] }
+func (t *table) at(i int) Item { return *t.ref(i) }
+
+// ref is at without a copy. What it points to is never written again.
+func (t *table) ref(i int) *Item { return &t.pages[i/rowsPerPage][i%rowsPerPage] }
 
 // after is the index of the first item past id.
 func (t *table) after(id ItemID) int {
-	return sort.Search(t.n, func(i int) bool { return id.Before(t.at(i).ID) })
+	return sort.Search(t.n, func(i int) bool { return id.Before(t.ref(i).ID) })
 }
