@@ -19,14 +19,13 @@ func Spent(c session.Compacting) string {
 		switch {
 		case t.N == 0:
 		case t.N >= MaxTries:
-			return t.Class
+			return classOf(t)
 		case t.Reminded && t.Class == "sections" && t.N >= 2:
 			return t.Class
-		case t.Class == "error" && (t.Error == nil || !t.Error.Retry):
-			if t.Error != nil {
-				return t.Error.Kind
-			}
-			return t.Class
+		case t.Class == "overflow":
+			return t.Class // of bytes, or with the output limit: the same again is as long
+		case t.Class == "error" && !again(t.Error):
+			return classOf(t)
 		}
 		if _, ok := notBefore(t); !ok {
 			return "waits_too_long"
@@ -34,6 +33,18 @@ func Spent(c session.Compacting) string {
 	}
 	return ""
 }
+
+// classOf names what came of an attempt: an error by its kind.
+func classOf(t session.Tries) string {
+	if t.Class == "error" && t.Error != nil {
+		return t.Error.Kind
+	}
+	return t.Class
+}
+
+// again reports whether the same request may come to something. A web page in
+// place of an answer may be one proxy of several (case CMP-22).
+func again(e *session.ProviderError) bool { return e != nil && (e.Retry || e.Kind == "gateway") }
 
 // Attempt is the number of the next attempt at a unit, from 1, and when it may
 // be made at the earliest.

@@ -356,7 +356,7 @@ func Accept(s session.State, env Env, j Job, r Result) []session.Fact {
 	case Brief:
 		return append(out, briefed(s, j, r)...)
 	case Ask:
-		return append(out, heard(s, j, r)...)
+		return append(out, heard(s, env, j, r)...)
 	case Commit:
 		return append(out, committed(s, r)...)
 	case Encode:
