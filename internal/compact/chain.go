@@ -20,8 +20,6 @@ func Spent(c session.Compacting) string {
 		case t.N == 0:
 		case t.N >= MaxTries:
 			return classOf(t)
-		case t.Reminded && t.Class == "sections" && t.N >= 2:
-			return t.Class
 		case t.Class == "overflow":
 			return t.Class // of bytes, or with the output limit: the same again is as long
 		case t.Class == "error" && !again(t.Error):
@@ -91,7 +89,7 @@ func Failing(c session.Compacting, g *session.Staging) string {
 	}
 	for _, t := range c.Tries {
 		if t.N > 0 {
-			return t.Class
+			return classOf(t)
 		}
 	}
 	return ""

@@ -255,8 +255,11 @@ func (w *wire) shapes() string {
 }
 
 func placeholder(s string) string {
-	if strings.HasPrefix(s, "be good") {
+	switch {
+	case strings.HasPrefix(s, "be good"):
 		return "<instructions>"
+	case strings.Contains(s, "nterrupted by the user"):
+		return "<interrupted>"
 	}
 	for prefix, name := range map[string]string{
 		"Write a handoff": "handoff", "You are given one part": "map", "You are given notes": "reduce",

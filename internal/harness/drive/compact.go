@@ -63,9 +63,12 @@ type Handoff struct {
 }
 
 // compactNow asks for one by hand (CMP-9).
-func compactNow(s session.State, c Compact) ([]session.Fact, error) {
+func compactNow(s session.State, env Env, c Compact) ([]session.Fact, error) {
 	b := s.Branch
 	if b.Asked != nil || b.Compaction != nil {
+		if b.Run != env.Run {
+			return nil, nil // nobody works on it any more: the start of this run goes on with it (MR-9)
+		}
 		return nil, ErrCompacting
 	}
 	if _, ok := compact.Plan(s, compact.BudgetOf(s.Session.Settings, b.Sent.Room), compact.Responded); !ok && b.Turn == nil {
@@ -129,6 +132,39 @@ func closeCompaction(s session.State, kind string, detail []byte) []session.Fact
 	return append([]session.Fact{f}, facts(toast)...)
 }
 
+// abandon ends a compaction without waiting for what is out: each attempt has
+// its end in the log (FIN-6).
+func abandon(s session.State, kind string, detail []byte) []session.Fact {
+	var out []session.Fact
+	if c := s.Branch.Compaction; c != nil {
+		for _, a := range c.Open {
+			out = append(out, facts(session.ReplyRejected{Request: a.Seq, Class: "cancelled"})...)
+		}
+	}
+	return append(out, closeCompaction(s, kind, detail)...)
+}
+
+// unfit says that work does not fit the model that is asked. Requests that are
+// out are waited for and count (MR-4); then a model behind it may have the room
+// (SUM-3), or the compaction has failed.
+func unfit(s session.State, kind string, detail []byte) []session.Fact {
+	c, g := s.Branch.Compaction, s.Branch.Staging
+	switch {
+	case c == nil || c.Entry < 0:
+	case len(c.Open) > 0 && g != nil && !g.Sequential:
+		return facts(session.StagingSequenced{Staging: g.At, Missing: slices.Clone(g.Missing), Why: kind})
+	case len(c.Open) == 0 && c.Entry+1 < len(c.Started.Chain):
+		why := kind
+		if len(detail) > 0 {
+			why += ": " + brief(detail)
+		}
+		return facts(session.SummarizerTried{
+			Compaction: c.At, I: c.Entry + 1, N: len(c.Started.Chain), Model: c.Started.Chain[c.Entry], Outcome: "spent", Why: why,
+		})
+	}
+	return abandon(s, kind, detail)
+}
+
 // brief is a line of a text, short enough for a fact.
 func brief(b []byte) string {
 	if i := slices.Index(b, '\n'); i >= 0 {
@@ -162,7 +198,7 @@ func settleCompaction(s session.State) []session.Fact {
 	if c.Entry < 0 || c.Done {
 		i := c.Entry + 1
 		if i >= len(chain) {
-			return closeCompaction(s, "exhausted", []byte(chain[len(chain)-1].String()+": "+c.Why))
+			return abandon(s, "exhausted", []byte(chain[len(chain)-1].String()+": "+c.Why))
 		}
 		return facts(
 			session.SummarizerTried{Compaction: c.At, I: i + 1, N: len(chain), Model: chain[i], Outcome: "started"},
@@ -177,8 +213,12 @@ func settleCompaction(s session.State) []session.Fact {
 	if why := compact.Spent(*c); why != "" {
 		return facts(session.SummarizerTried{Compaction: c.At, I: c.Entry + 1, N: len(chain), Model: chain[c.Entry], Outcome: "spent", Why: why})
 	}
-	if need := compact.Next(*c, g); need.Failed != "" {
-		return closeCompaction(s, need.Failed, nil)
+	switch need := compact.Next(*c, g); need.Failed {
+	case "":
+	case "too_long", "repartitions":
+		return unfit(s, need.Failed, nil)
+	default:
+		return abandon(s, need.Failed, nil)
 	}
 	return nil
 }
@@ -230,9 +270,9 @@ func prepared(s session.State, r Result) []session.Fact {
 	p := r.Prepared
 	switch {
 	case r.Fault != nil || p == nil:
-		return closeCompaction(s, "internal", nil)
+		return abandon(s, "internal", nil)
 	case p.Failed != "":
-		return closeCompaction(s, p.Failed, p.Detail)
+		return abandon(s, p.Failed, p.Detail)
 	}
 	var out []session.Fact
 	if p.Voids != 0 {
@@ -251,9 +291,11 @@ func packed(s session.State, r Result) []session.Fact {
 	p := r.Packed
 	switch {
 	case r.Fault != nil || p == nil:
-		return closeCompaction(s, "internal", nil)
+		return abandon(s, "internal", nil)
+	case p.Failed == "internal":
+		return abandon(s, p.Failed, p.Detail)
 	case p.Failed != "":
-		return closeCompaction(s, p.Failed, p.Detail)
+		return unfit(s, p.Failed, p.Detail)
 	case p.Created != nil:
 		return []session.Fact{text(*p.Created, p.Segments)}
 	}
@@ -267,7 +309,7 @@ func briefed(s session.State, j Job, r Result) []session.Fact {
 	case r.Packed != nil:
 		return packed(s, r)
 	case r.Fault != nil || e == nil:
-		return closeCompaction(s, "internal", nil)
+		return abandon(s, "internal", nil)
 	case e.Problem != nil:
 		return facts(session.SummarizerTried{
 			Compaction: c.At, I: c.Entry + 1, N: len(c.Started.Chain), Model: c.Started.Chain[c.Entry], Outcome: "unbuildable", Why: e.Problem.Hint,

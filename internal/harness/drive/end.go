@@ -10,7 +10,7 @@ func cancel(s session.State, c Cancel) ([]session.Fact, error) {
 	t := s.Branch.Turn
 	if s.Branch.Compaction != nil || s.Branch.Asked != nil {
 		// The turn goes on with its source (CMP-10), unless more was meant.
-		out := closeCompaction(s, "cancelled", nil)
+		out := abandon(s, "cancelled", nil)
 		if t != nil && t.Cancelled == "" && c.By != "user" {
 			out = append(out, facts(session.TurnCancelled{Turn: t.ID, By: c.By})...)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"varve/internal/compact"
 	"varve/internal/session"
@@ -42,7 +43,10 @@ func heard(s session.State, env Env, j Job, r Result) []session.Fact {
 	if u.Handoff() && !sum.Asked && len(sum.Missing) > 0 {
 		out = append(out, facts(session.HandoffRejected{Compaction: c.At, Request: j.Request, Why: "sections", Missing: sum.Missing})...)
 		if compact.Reminded(*c, u.Name()) {
-			out = append(out, closeCompaction(s, "sections", nil)...)
+			out = append(out, facts(session.SummarizerTried{
+				Compaction: c.At, I: c.Entry + 1, N: len(c.Started.Chain), Model: c.Started.Chain[c.Entry], Outcome: "spent",
+				Why: "sections: the handoff has no " + strings.Join(sum.Missing, ", no "),
+			})...)
 		}
 		return out
 	}
