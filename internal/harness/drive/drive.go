@@ -155,7 +155,7 @@ func admit(s session.State, env Env, cmd Command) ([]session.Fact, error) {
 	case Ran:
 		return shellRan(c), nil
 	case Cancel:
-		return cancel(s, c)
+		return cancel(s, env, c)
 	case Resume:
 		return resume(s, env)
 	case Answer:

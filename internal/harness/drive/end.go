@@ -6,11 +6,14 @@ import (
 
 // How a turn ends.
 
-func cancel(s session.State, c Cancel) ([]session.Fact, error) {
+func cancel(s session.State, env Env, c Cancel) ([]session.Fact, error) {
 	t := s.Branch.Turn
 	if s.Branch.Compaction != nil || s.Branch.Asked != nil {
 		// The turn goes on with its source (CMP-10), unless more was meant.
 		out := abandon(s, "cancelled", nil)
+		if s.Branch.Run != env.Run { // the start of this run closes what was out
+			out = closeCompaction(s, "cancelled", nil)
+		}
 		if t != nil && t.Cancelled == "" && c.By != "user" {
 			out = append(out, facts(session.TurnCancelled{Turn: t.ID, By: c.By})...)
 		}
