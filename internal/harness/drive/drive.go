@@ -192,6 +192,9 @@ func Settle(s session.State, env Env) []session.Fact {
 			return f
 		}
 		if compacting(s) {
+			if a := s.Branch.Asked; a != nil && a.By == "user" && t != nil && t.Run == env.Run {
+				return finish(s, env, *t) // what is answered by now can be covered (CMP-9)
+			}
 			return nil
 		}
 	}
