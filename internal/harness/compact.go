@@ -40,7 +40,7 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 	if !ok && asked.By == "overflow" {
 		cut, ok = compact.Plan(s, b, compact.Responded)
 	}
-	if !ok {
+	if !ok || cut.Covers <= compact.Lean() {
 		return drive.Result{Prepared: &drive.Prepared{Failed: "nothing", Detail: nothing(s, b)}}
 	}
 	focus := ""

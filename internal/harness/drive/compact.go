@@ -71,7 +71,8 @@ func compactNow(s session.State, env Env, c Compact) ([]session.Fact, error) {
 		}
 		return nil, ErrCompacting
 	}
-	if _, ok := compact.Plan(s, compact.BudgetOf(s.Session.Settings, b.Sent.Room), compact.Responded); !ok && b.Turn == nil {
+	cut, ok := compact.Plan(s, compact.BudgetOf(s.Session.Settings, b.Sent.Room), compact.Responded)
+	if (!ok || cut.Covers <= compact.Lean()) && b.Turn == nil {
 		return nil, ErrNothingToCompact
 	}
 	if len(c.Focus) > 0 {
@@ -88,7 +89,7 @@ func due(s session.State, c session.Capacity) bool {
 		return false
 	}
 	cut, ok := compact.Plan(s, b, compact.Older)
-	return ok && s.Scaled(cut.Kept) < b.Trigger
+	return ok && cut.Covers > compact.Lean() && s.Scaled(cut.Kept) < b.Trigger
 }
 
 // recovers says that the last request was too long, and that a shorter one may
