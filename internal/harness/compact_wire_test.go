@@ -248,6 +248,9 @@ func (w *wire) shapes() string {
 			} else if s != "" {
 				fmt.Fprintf(&b, " %s", placeholder(s))
 			}
+			if m.Get("reasoning_content").Str != "" {
+				b.WriteString(" with thoughts,")
+			}
 			for _, c := range m.Get("tool_calls").Array() {
 				fmt.Fprintf(&b, " calls %s as %s", c.Get("function.name").Str, c.Get("id").Str)
 			}
