@@ -82,7 +82,7 @@ func atoms(s session.State) (all []atom, fixed int) {
 		running = t.ID
 	}
 	newest := map[string]int{} // catalogs by key
-	replied := -1
+	replied, planned := -1, -1
 	for it := range s.Branch.View.All {
 		switch {
 		case it.Kind == session.InstructionItem:
@@ -102,8 +102,11 @@ func atoms(s session.State) (all []atom, fixed int) {
 			if !a.keep && it.Turn == it.ID.Seq {
 				a.settled = it.Turn
 			}
-		case session.PlanKind:
-			a.keep = true
+		case session.PlanKind: // one of a plan that has changed since says what is no longer so (PLAN-8)
+			if planned >= 0 {
+				all[planned].keep = false
+			}
+			planned, a.keep = len(all), it.ID.Seq > s.Branch.Plan.At
 		case session.CatalogItem:
 			if i, ok := newest[it.Key]; ok {
 				all[i].keep = false

@@ -6,8 +6,8 @@ import (
 	"varve/internal/session"
 )
 
-// SourceOf is what a compaction covers, in the order of the view: an older
-// checkpoint first.
+// SourceOf is what a compaction is made from, in the order of the view: an older
+// checkpoint first. Plans of before are covered and not read (CMP-5).
 func SourceOf(v session.View, started session.CompactionStarted) []session.Item {
 	return sourceOf(v, started.Ranges, started.Replaces)
 }
@@ -18,7 +18,7 @@ func sourceOf(v session.View, ranges []session.Range, replaces session.ItemID) [
 		out = append(out, old)
 	}
 	for _, it := range ItemsOf(v, ranges) {
-		if it.Kind != session.CheckpointItem {
+		if it.Kind != session.CheckpointItem && it.Kind != session.PlanKind {
 			out = append(out, it)
 		}
 	}

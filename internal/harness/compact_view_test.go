@@ -229,3 +229,49 @@ func TestWireRawHistory(t *testing.T) {
 		t.Error("the next request does not stand on the newest checkpoint")
 	}
 }
+
+// Copies of a plan that has changed since are covered with the rest, unread: the
+// view shows the plan as it is, or none where it is done. // CMP-5, PLAN-3, PLAN-8
+func TestWireStalePlans(t *testing.T) {
+	w := newWire(t, 60_000)
+	w.summarizers(60_000)
+	l := w.start()
+	shown := func() string {
+		var out []string
+		for it := range l.State().Branch.View.All {
+			if it.Kind == session.PlanKind {
+				out = append(out, string(must(l.Session.Text(it))))
+			}
+		}
+		return strings.Join(out, "; ")
+	}
+	for i, status := range []string{"pending", "pending", "pending", "completed"} {
+		w.answers("agent", plans(i, task(fmt.Sprint("plan ", i), status)), long(500))
+		say(t, l, "Begin.")
+		idle(t, l)
+		if f := compacted(t, l); f != nil {
+			t.Fatalf("%+v", f)
+		}
+		w.answers("agent", long(500))
+		say(t, l, "Go on.")
+		idle(t, l)
+		want := fmt.Sprintf("plan %d", i)
+		if got := shown(); strings.Count(got, "plan ") > 2 || status == "pending" && !strings.Contains(got, want) {
+			t.Errorf("%d: %s", i, got)
+		}
+	}
+	if f := compacted(t, l); f != nil {
+		t.Fatalf("%+v", f)
+	}
+	if got := shown(); got != "" {
+		t.Errorf("the plan is done, and this is shown: %s", got)
+	}
+	for _, r := range w.srv.Requests() {
+		if strings.Contains(r.LastUser(), " plan]") {
+			t.Errorf("request %d reads a copy of a plan", r.N)
+		}
+	}
+	if c := l.State().Branch.Checkpoint; len(c.Ranges) != 1 {
+		t.Errorf("%v", c.Ranges)
+	}
+}
