@@ -222,3 +222,21 @@ started wire/m 1/1
 sent one_shot 1, limit 0
 committed [{6 11}]`)
 }
+
+// Esc during a request ends the turn at once, with a /compact that waits for it.
+// // CMP-9, TUI-5
+func TestWireEscapeWithACompactQueued(t *testing.T) {
+	w := newWire(t, 60_000)
+	l := w.filled(2_000)
+	w.answers("agent", []scripted.Step{scripted.Role(), scripted.Text("half"), scripted.Hang()}, whole("Done."))
+	say(t, l, "Look around.")
+	until(t, l, "the request", func(session.Entry) bool { s := l.State().Branch.Turn; return s != nil && s.Open.Seq != 0 })
+	submit(t, l, drive.Compact{})
+	submit(t, l, drive.Cancel{By: "user"})
+	if end := ended(t, l, 2); end.Status != "interrupted" || w.count("one_shot") != 0 {
+		t.Errorf("%+v, %d summaries", end, w.count("one_shot"))
+	}
+	if b := l.State().Branch; b.Asked != nil || b.Compaction != nil {
+		t.Errorf("%+v %+v", b.Asked, b.Compaction)
+	}
+}

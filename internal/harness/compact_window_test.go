@@ -190,6 +190,45 @@ func TestWireRepartitions(t *testing.T) {
 	}
 }
 
+// Maps that are refused as too long side by side are divided together, when the
+// last of them is answered: that is one round of three. // MR-4
+func TestWireOverflowsTogether(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.summarizers(12_000)
+	l := w.talked(6, 2_000)
+	all, last := make(chan struct{}), make(chan struct{})
+	w.does("map", func(n int, r scripted.Request) []scripted.Step {
+		if n == 3 {
+			close(all)
+		}
+		<-all
+		switch part := partOf(r); {
+		case len(r.Body)*10/33 < 3_500:
+			return whole("notes of " + part)
+		case strings.Contains(part, "5"):
+			return append([]scripted.Step{scripted.Wait(last)}, refusedWith(400, unsaid)...)
+		}
+		return refusedWith(400, unsaid)
+	})
+	submit(t, l, drive.Compact{})
+	sent, refused := 0, 0
+	until(t, l, "all but one", func(e session.Entry) bool {
+		switch ev := e.Event.(type) {
+		case session.RequestSent:
+			if ev.Compaction != 0 {
+				sent++
+			}
+		case session.ReplyRejected:
+			refused++
+		}
+		return sent == 3 && refused == 2
+	})
+	close(last)
+	if f := over(t, l, 0); f != nil || started(t, l, "staging.repartitioned") != 1 {
+		t.Errorf("%+v\n%s", f, staged(t, l))
+	}
+}
+
 // What is too long in bytes, or together with an output limit, is not sent again
 // unchanged. // FIN-3, PRV-6
 func TestWireOtherOverflows(t *testing.T) {

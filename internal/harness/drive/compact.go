@@ -239,7 +239,7 @@ func wantCompaction(s session.State) []Job {
 	for _, a := range c.Open {
 		jobs = append(jobs, Job{ID: id(Ask, a.Seq), Kind: Ask, Turn: turn, Compaction: c.At, Request: a.Seq, Unit: compact.UnitNamed(*c, b.Staging, a.Unit)})
 	}
-	failing := compact.Spent(*c) != "" || compact.Failing(*c, b.Staging) != "" || c.Over > 0
+	failing := compact.Spent(*c) != "" || compact.Failing(*c, b.Staging) != ""
 	if c.Entry < 0 || c.Done || len(c.Open) > 0 && failing {
 		return jobs // nothing new is started; what runs is waited for
 	}
