@@ -24,10 +24,12 @@ func Spent(c session.Compacting) string {
 		case t.N == 0:
 			continue
 		case t.N >= MaxTries, t.Lacking > 1:
-			return why(t)
+			return classOf(t)
 		case session.TooLong(t.Class, t.Error): // smaller requests are made
-		case (t.Class == "error" || t.Class == "overflow") && (t.Error == nil || !t.Error.Retry):
-			return why(t)
+		case t.Class == "overflow":
+			return classOf(t) // of bytes, or with the output limit: the same again is as long
+		case t.Class == "error" && !again(t.Error):
+			return classOf(t)
 		}
 		if _, ok := notBefore(t); !ok {
 			return "waits_too_long"
@@ -36,12 +38,17 @@ func Spent(c session.Compacting) string {
 	return ""
 }
 
-func why(t session.Tries) string {
+// classOf names what came of an attempt: an error by its kind.
+func classOf(t session.Tries) string {
 	if t.Error != nil {
 		return t.Error.Kind
 	}
 	return t.Class
 }
+
+// again reports whether the same request may come to something. A web page in
+// place of an answer may be one proxy of several (case CMP-22).
+func again(e *session.ProviderError) bool { return e != nil && (e.Retry || e.Kind == "gateway") }
 
 // Attempt is the number of the next attempt at a unit, from 1, and when it may
 // be made at the earliest.
@@ -89,7 +96,7 @@ func Failing(c session.Compacting, g *session.Staging) string {
 	for _, t := range c.Tries {
 		byUs := t.Class == "lost" || t.Class == "cancelled"
 		if t.N > 0 && !byUs && strings.HasPrefix(t.Unit, "map/") {
-			return why(t)
+			return classOf(t)
 		}
 	}
 	return ""

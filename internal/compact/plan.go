@@ -44,7 +44,7 @@ func Plan(s session.State, b Budget, reach Reach) (Cut, bool) {
 			c.Kept += a.tokens
 		} else {
 			c.Covers += a.tokens
-			found = true
+			found = found || a.first.Kind != session.PlanKind // there is nothing to say of it
 		}
 	}
 	if !found {
@@ -144,7 +144,7 @@ func historyOf(s session.State) history {
 
 // mark finds what is never covered (CMP-5), and the settled exchanges.
 func (h *history) mark(b session.Branch) {
-	opener, said, replied := -1, -1, -1
+	opener, said, replied, planned := -1, -1, -1, -1
 	catalogs := map[string]int{} // the newest, by key
 	for i := range h.atoms {
 		a := &h.atoms[i]
@@ -154,8 +154,11 @@ func (h *history) mark(b session.Branch) {
 			if said = i; first.Turn == first.ID.Seq {
 				opener = i
 			}
-		case session.PlanKind:
-			a.keep = true
+		case session.PlanKind: // one of a plan that has changed since says what is no longer so (PLAN-8)
+			if planned >= 0 {
+				h.atoms[planned].keep = false
+			}
+			planned, a.keep = i, first.ID.Seq > b.Plan.At
 		case session.CatalogItem:
 			if old, ok := catalogs[first.Key]; ok {
 				h.atoms[old].keep = false

@@ -54,13 +54,15 @@ func planned(t *rapid.T, w *writer) {
 	if old, ok := before.Branch.View.Checkpoint(); ok && !source[old.ID] {
 		fail("the checkpoint %v is no source", old.ID)
 	}
-	results, catalogs := map[session.ItemID]session.ItemID{}, map[string]session.ItemID{}
+	results, catalogs, plan := map[session.ItemID]session.ItemID{}, map[string]session.ItemID{}, session.ItemID{}
 	for it := range before.Branch.View.All {
 		switch it.Kind {
 		case session.ResultItem:
 			results[it.Call] = it.ID
 		case session.CatalogItem:
 			catalogs[it.Key] = it.ID
+		case session.PlanKind:
+			plan = it.ID
 		}
 	}
 	var want []session.ItemID
@@ -71,7 +73,7 @@ func planned(t *rapid.T, w *writer) {
 		}
 		covers += it.Tokens.N
 		switch {
-		case it.Kind == session.InstructionItem, it.Kind == session.PlanKind, it.Kind == session.CatalogItem && catalogs[it.Key] == it.ID,
+		case it.Kind == session.InstructionItem, it.Kind == session.PlanKind && it.ID == plan && it.ID.Seq > before.Branch.Plan.At, it.Kind == session.CatalogItem && catalogs[it.Key] == it.ID,
 			it.Kind == session.UserItem && before.Branch.Turn != nil && it.Turn == before.Branch.Turn.ID:
 			fail("%v %s may not be covered", it.ID, it.Kind)
 		case it.Kind == session.CallItem && !source[results[it.ID]]:

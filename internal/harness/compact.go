@@ -40,7 +40,7 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 	if !ok && asked.By == "overflow" {
 		cut, ok = compact.Plan(s, b, compact.Responded)
 	}
-	if !ok {
+	if !ok || cut.Covers <= compact.Lean() {
 		return drive.Result{Prepared: &drive.Prepared{Failed: "nothing", Detail: nothing(s, b)}}
 	}
 	focus := ""
@@ -139,8 +139,9 @@ func (h *Hands) packed(s session.State, c *session.Compacting, g *session.Stagin
 	}
 	var groups [][]session.Item
 	var dropped []int
-	for _, seg := range all {
-		if slices.Contains(g.Missing, seg.Ordinal) {
+	for _, seg := range all { // what is being mapped is left alone
+		asked := slices.ContainsFunc(c.Open, func(a session.Asking) bool { return a.Unit == compact.Unit{Stage: "map", Ordinal: seg.Ordinal}.Name() })
+		if slices.Contains(g.Missing, seg.Ordinal) && !asked {
 			groups, dropped = append(groups, compact.SegmentItems(view, seg)), append(dropped, seg.Ordinal)
 		}
 	}

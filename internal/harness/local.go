@@ -164,7 +164,8 @@ func (l *Local) Submit(ctx context.Context, cmd drive.Command) error {
 	case drive.Resume, drive.Say:
 		// A wrong setting is seen before a turn that was left open is touched.
 		if s := l.State(); s.Branch.Turn != nil && !l.Ours() {
-			if _, err := l.opts.Resolve(ctx, s.Branch.Model); err != nil {
+			m := cmp.Or(s.Branch.Model, l.opts.Model) // an old log may name none
+			if _, err := l.opts.Resolve(ctx, m); err != nil {
 				return err
 			}
 		}

@@ -14,17 +14,17 @@ import (
 	"varve/internal/session"
 )
 
-// staged checks a session after each persisted stage: its old bytes are an
+// stager checks a session after each persisted stage: its old bytes are an
 // exact prefix, reading it anew gives the same state of every branch, and
 // there is no other session file.
-type staged struct {
+type stager struct {
 	t   *testing.T
 	w   *world
 	l   *Local
 	was []byte
 }
 
-func (g *staged) check(stage string) {
+func (g *stager) check(stage string) {
 	g.t.Helper()
 	path := g.l.Session.Path()
 	now := must(os.ReadFile(path))
@@ -86,7 +86,7 @@ func TestEveryStageOnlyAppends(t *testing.T) {
 	)
 	w.rest = text("ok")
 	l := w.start()
-	g := &staged{t: t, w: w, l: l}
+	g := &stager{t: t, w: w, l: l}
 	turn := func(what string) {
 		t.Helper()
 		last := g.l.Session.Head()
@@ -150,7 +150,7 @@ func TestEveryStageOnlyAppends(t *testing.T) {
 	operate("rollback", drive.RollBack{Branch: "main", Label: v1.Label})
 
 	command("compaction", drive.Compact{}) // its handoff is "ok", which is none
-	if s := compactions(t, g.l); !strings.Contains(s, "failed sections") {
+	if s := compactions(t, g.l); !strings.Contains(s, "failed exhausted") {
 		t.Error(s)
 	}
 	w.rest = text(handoff("all"))

@@ -259,6 +259,9 @@ func (h *Hands) judgeText(ctx context.Context, s session.State, j drive.Job, r p
 		sum.Pass = string(text) == "PASS"
 	case "reduce":
 		sum.Reread, sum.Asked, sum.Denied = compact.Reread(text, s.Branch.View)
+		if sum.Asked && sum.Denied == "" && !h.holds(s, j.Request, sum.Reread) {
+			sum.Denied = "reread_too_large"
+		}
 	}
 	if u.Handoff() && !sum.Asked {
 		if sum.Missing = compact.Missing(text); len(sum.Missing) == 0 && u.Stage == "one_shot" {
@@ -266,6 +269,21 @@ func (h *Hands) judgeText(ctx context.Context, s session.State, j drive.Job, r p
 		}
 	}
 	return sum
+}
+
+// holds reports whether a request has room for raw items too. What has not is
+// no reread: another attempt may ask for less (MR-7).
+func (h *Hands) holds(s session.State, request session.Seq, want []session.Range) bool {
+	e, err := h.sess.Entry(request)
+	sent, ok := e.Event.(session.RequestSent)
+	if err != nil || !ok {
+		return true // it is seen where the request is made
+	}
+	tokens := 0
+	for _, it := range compact.RawOf(s.Branch.View, want) {
+		tokens += it.Tokens.N
+	}
+	return compact.Fits(sent.Occupancy.N+tokens*s.Ratio(sent.Model)/1000, sent.OutputLimit, sent.Capacity.N)
 }
 
 // quiet is the sink of what is not shown.
@@ -277,6 +295,9 @@ func (quiet) Delta(string, string, []byte) {}
 func (sp *Speaker) brief(sha string, body []byte) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
+	if len(sp.briefs) >= 2*compact.MaxMaps { // some were never sent; the log gives them back
+		clear(sp.briefs)
+	}
 	if sp.briefs == nil {
 		sp.briefs = map[string][]byte{}
 	}

@@ -70,7 +70,7 @@ type Staging struct {
 	Corrections int
 	Audited     []int // ordinals that the candidate was compared with, and passed
 	Objection   Seq   // the audit that did not pass, until it is corrected
-	Model       Model // that made what was accepted last
+	Model       Model // that worked on it last: it made what was accepted, or divided it
 	Legacy      bool  // a shape of before: it is voided by the next compaction
 }
 
@@ -243,6 +243,7 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 		for i := range min(ev.N, f.table.n) { // each holds an item
 			g.Missing = append(g.Missing, i)
 		}
+		g.Model = s.tried()
 		s.Staging = g
 		s.compaction(ev.Compaction, func(c *Compacting) { c.Route, c.Over = "map_reduce", 0 })
 	case StagingMapped:
@@ -263,7 +264,7 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 				g.Next++
 			}
 			g.Segments = append(slices.Clip(g.Segments), SegmentList{e.Seq, ev.Segments.B, ev.N})
-			g.Round, g.Target = ev.Round, ev.Target
+			g.Round, g.Target, g.Model = ev.Round, ev.Target, s.tried()
 			if ev.Window != nil {
 				g.Window = *ev.Window
 			}
@@ -301,7 +302,7 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 		})
 	case StagingRenewed:
 		s.staging(ev.Staging, func(g *Staging) {
-			g.Round, g.Sequential, g.Corrections = 0, false, 0
+			g.Round, g.Sequential, g.Corrections, g.Model = 0, false, 0, ev.Model
 			if g.Objection != 0 || len(g.Missing) == 0 {
 				g.Reduced, g.Rereads, g.Candidate, g.Objection, g.Audited = nil, nil, 0, 0, nil
 			}
@@ -318,6 +319,15 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 		return
 	}
 	b.now().staging, b.now().staged = s.Staging, true
+}
+
+// tried is the model that is asked now.
+func (s *Branch) tried() Model {
+	c := s.Compaction
+	if c == nil || c.Entry < 0 || c.Entry >= len(c.Started.Chain) {
+		return Model{}
+	}
+	return c.Started.Chain[c.Entry]
 }
 
 func (s *Branch) staging(at Seq, change func(*Staging)) {

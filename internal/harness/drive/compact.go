@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -64,12 +63,16 @@ type Handoff struct {
 }
 
 // compactNow asks for one by hand (CMP-9).
-func compactNow(s session.State, c Compact) ([]session.Fact, error) {
+func compactNow(s session.State, env Env, c Compact) ([]session.Fact, error) {
 	b := s.Branch
 	if b.Asked != nil || b.Compaction != nil {
+		if b.Run != env.Run {
+			return nil, nil // nobody works on it any more: the start of this run goes on with it (MR-9)
+		}
 		return nil, ErrCompacting
 	}
-	if _, ok := compact.Plan(s, compact.BudgetOf(s.Session.Settings, b.Sent.Room), compact.Responded); !ok && b.Turn == nil {
+	cut, ok := compact.Plan(s, compact.BudgetOf(s.Session.Settings, b.Sent.Room), compact.Responded)
+	if (!ok || cut.Covers <= compact.Lean()) && b.Turn == nil {
 		return nil, ErrNothingToCompact
 	}
 	if len(c.Focus) > 0 {
@@ -86,7 +89,7 @@ func due(s session.State, c session.Capacity) bool {
 		return false
 	}
 	cut, ok := compact.Plan(s, b, compact.Older)
-	return ok && s.Scaled(cut.Kept) < b.Trigger
+	return ok && cut.Covers > compact.Lean() && s.Scaled(cut.Kept) < b.Trigger
 }
 
 // recovers says that the last request was too long, and that a shorter one may
@@ -130,6 +133,39 @@ func closeCompaction(s session.State, kind string, detail []byte) []session.Fact
 	return append([]session.Fact{f}, facts(toast)...)
 }
 
+// abandon ends a compaction without waiting for what is out: each attempt has
+// its end in the log (FIN-6).
+func abandon(s session.State, kind string, detail []byte) []session.Fact {
+	var out []session.Fact
+	if c := s.Branch.Compaction; c != nil {
+		for _, a := range c.Open {
+			out = append(out, facts(session.ReplyRejected{Request: a.Seq, Class: "cancelled"})...)
+		}
+	}
+	return append(out, closeCompaction(s, kind, detail)...)
+}
+
+// unfit says that work does not fit the model that is asked. Requests that are
+// out are waited for and count (MR-4); then a model behind it may have the room
+// (SUM-3), or the compaction has failed.
+func unfit(s session.State, kind string, detail []byte) []session.Fact {
+	c, g := s.Branch.Compaction, s.Branch.Staging
+	switch {
+	case c == nil || c.Entry < 0:
+	case len(c.Open) > 0 && g != nil && !g.Sequential:
+		return facts(session.StagingSequenced{Staging: g.At, Missing: slices.Clone(g.Missing), Why: kind})
+	case len(c.Open) == 0 && c.Entry+1 < len(c.Started.Chain):
+		why := kind
+		if len(detail) > 0 {
+			why += ": " + brief(detail)
+		}
+		return facts(session.SummarizerTried{
+			Compaction: c.At, I: c.Entry + 1, N: len(c.Started.Chain), Model: c.Started.Chain[c.Entry], Outcome: "spent", Why: why,
+		})
+	}
+	return abandon(s, kind, detail)
+}
+
 // brief is a line of a text, short enough for a fact.
 func brief(b []byte) string {
 	if i := slices.Index(b, '\n'); i >= 0 {
@@ -163,8 +199,7 @@ func settleCompaction(s session.State) []session.Fact {
 	if c.Entry < 0 || c.Done {
 		i := c.Entry + 1
 		if i >= len(chain) {
-			kind := "exhausted"
-			return closeCompaction(s, kind, []byte(c.Why))
+			return abandon(s, "exhausted", []byte(chain[len(chain)-1].String()+": "+c.Why))
 		}
 		return facts(
 			session.SummarizerTried{Compaction: c.At, I: i + 1, N: len(chain), Model: chain[i], Outcome: "started"},
@@ -179,8 +214,12 @@ func settleCompaction(s session.State) []session.Fact {
 	if why := compact.Spent(*c); why != "" {
 		return facts(session.SummarizerTried{Compaction: c.At, I: c.Entry + 1, N: len(chain), Model: chain[c.Entry], Outcome: "spent", Why: why})
 	}
-	if need := compact.Next(*c, g); need.Failed != "" {
-		return closeCompaction(s, need.Failed, nil)
+	switch need := compact.Next(*c, g); need.Failed {
+	case "":
+	case "too_long", "repartitions":
+		return unfit(s, need.Failed, nil)
+	default:
+		return abandon(s, need.Failed, nil)
 	}
 	return nil
 }
@@ -200,7 +239,7 @@ func wantCompaction(s session.State) []Job {
 	for _, a := range c.Open {
 		jobs = append(jobs, Job{ID: id(Ask, a.Seq), Kind: Ask, Turn: turn, Compaction: c.At, Request: a.Seq, Unit: compact.UnitNamed(*c, b.Staging, a.Unit)})
 	}
-	failing := compact.Spent(*c) != "" || compact.Failing(*c, b.Staging) != "" || c.Over > 0
+	failing := compact.Spent(*c) != "" || compact.Failing(*c, b.Staging) != ""
 	if c.Entry < 0 || c.Done || len(c.Open) > 0 && failing {
 		return jobs // nothing new is started; what runs is waited for
 	}
@@ -232,9 +271,9 @@ func prepared(s session.State, r Result) []session.Fact {
 	p := r.Prepared
 	switch {
 	case r.Fault != nil || p == nil:
-		return closeCompaction(s, "internal", nil)
+		return abandon(s, "internal", nil)
 	case p.Failed != "":
-		return closeCompaction(s, p.Failed, p.Detail)
+		return abandon(s, p.Failed, p.Detail)
 	}
 	var out []session.Fact
 	if p.Voids != 0 {
@@ -253,9 +292,11 @@ func packed(s session.State, r Result) []session.Fact {
 	p := r.Packed
 	switch {
 	case r.Fault != nil || p == nil:
-		return closeCompaction(s, "internal", nil)
+		return abandon(s, "internal", nil)
+	case p.Failed == "internal":
+		return abandon(s, p.Failed, p.Detail)
 	case p.Failed != "":
-		return closeCompaction(s, p.Failed, p.Detail)
+		return unfit(s, p.Failed, p.Detail)
 	case p.Created != nil:
 		return []session.Fact{text(*p.Created, p.Segments)}
 	}
@@ -269,7 +310,7 @@ func briefed(s session.State, j Job, r Result) []session.Fact {
 	case r.Packed != nil:
 		return packed(s, r)
 	case r.Fault != nil || e == nil:
-		return closeCompaction(s, "internal", nil)
+		return abandon(s, "internal", nil)
 	case e.Problem != nil:
 		return facts(session.SummarizerTried{
 			Compaction: c.At, I: c.Entry + 1, N: len(c.Started.Chain), Model: c.Started.Chain[c.Entry], Outcome: "unbuildable", Why: e.Problem.Hint,
@@ -285,110 +326,4 @@ func briefed(s session.State, j Job, r Result) []session.Fact {
 		f.Body = append(f.Body, session.Part{Bytes: l})
 	}
 	return []session.Fact{f}
-}
-
-// heard turns an answer of a summarizer into the facts that it proves.
-func heard(s session.State, j Job, r Result) []session.Fact {
-	rep, sum := r.Reply, r.Summary
-	if rep == nil {
-		return facts(session.ReplyRejected{Request: j.Request, Class: "error", Error: &session.ProviderError{Kind: "internal"}})
-	}
-	class := rep.Class
-	if sum != nil && sum.Why != "" {
-		class = sum.Why
-	}
-	if sum == nil || sum.Why != "" {
-		ev := session.ReplyRejected{Request: j.Request, Class: class, RawFinish: rep.RawFinish, Error: rep.Error, Usage: rep.Usage}
-		f := session.Fact{Event: ev}
-		if len(rep.Message) > 0 {
-			if ev.Error == nil {
-				ev.Error = &session.ProviderError{Kind: "unknown"}
-			}
-			ev.Error.Message = &session.Text{B: 0}
-			f = text(ev, rep.Message)
-		}
-		return []session.Fact{f}
-	}
-	out := facts(session.ReplyCompleted{Request: j.Request, Finish: rep.Class, RawFinish: rep.RawFinish, Usage: rep.Usage})
-	c, g := s.Branch.Compaction, s.Branch.Staging
-	if c == nil {
-		return out
-	}
-	u := j.Unit
-	if u.Handoff() && !sum.Asked && len(sum.Missing) > 0 {
-		out = append(out, facts(session.HandoffRejected{Compaction: c.At, Request: j.Request, Why: "sections", Missing: sum.Missing})...)
-		if compact.Reminded(*c, u.Name()) {
-			out = append(out, closeCompaction(s, "sections", nil)...)
-		}
-		return out
-	}
-	if u.Stage == "one_shot" {
-		return append(out, install(s, j.Request, *sum.Handoff)...)
-	}
-	if g == nil {
-		return out
-	}
-	switch u.Stage {
-	case "map":
-		ev := session.StagingMapped{Staging: g.At, Ordinal: u.Ordinal, First: sum.First, Request: j.Request, Model: c.Started.Chain[c.Entry], Tokens: sum.Tokens}
-		return append(out, text(ev, sum.Text))
-	case "reduce":
-		switch {
-		case sum.Denied != "":
-			return append(out, closeCompaction(s, sum.Denied, sum.Text)...)
-		case sum.Asked && len(u.Reread) > 0:
-			return append(out, closeCompaction(s, "reread_again", nil)...)
-		case sum.Asked:
-			return append(out, facts(session.StagingReread{Staging: g.At, Level: u.Level, Group: u.Group, Ranges: sum.Reread})...)
-		}
-		ev := session.StagingReduced{
-			Staging: g.At, Level: u.Level, Group: u.Group, Inputs: u.Inputs, Final: u.Final, Request: j.Request, Tokens: sum.Tokens,
-		}
-		return append(out, text(ev, sum.Text))
-	case "audit":
-		ev := session.StagingAudited{Staging: g.At, Candidate: g.Candidate, Maps: u.Inputs, Pass: sum.Pass, Request: j.Request}
-		if sum.Pass {
-			return append(out, facts(ev)...)
-		}
-		ev.Text = &session.Text{B: 0}
-		return append(out, text(ev, sum.Text))
-	}
-	return append(out, text(session.StagingCorrected{Staging: g.At, Round: u.Round, Request: j.Request, Tokens: sum.Tokens}, sum.Text))
-}
-
-// install commits a handoff if the request that it makes fits (CMP-7, CMP-8).
-func install(s session.State, request session.Seq, h Handoff) []session.Fact {
-	c := s.Branch.Compaction
-	if why := compact.Stale(s.Branch.View, c.Started); why != "" {
-		return closeCompaction(s, why, nil)
-	}
-	raw := s.Branch.Occupied() - c.Started.Covers.N + h.Tokens.N + compact.PlanTokens(s)
-	m := compact.Measure{Covers: c.Started.Covers.N, Handoff: h.Tokens.N, After: s.Scaled(raw), Trigger: c.Started.Trigger}
-	if why := m.Reject(); why != "" {
-		rejected := session.HandoffRejected{Compaction: c.At, Request: request, Why: why}
-		detail := fmt.Sprintf("the handoff has %d tokens in place of %d; the next request would have %d, the trigger is %d", m.Handoff, m.Covers, m.After, m.Trigger)
-		return append(facts(rejected), closeCompaction(s, why, []byte(detail))...)
-	}
-	prints, err := json.Marshal([]string{c.Started.Source})
-	if err != nil {
-		panic("drive: internal error: " + err.Error())
-	}
-	ev := session.CheckpointCommitted{
-		Compaction: c.At, Kind: "text", Ranges: c.Started.Ranges, Fingerprints: session.Text{B: 1, MediaType: "application/json"},
-		BaseRevision: c.Started.BaseRevision, Replaces: c.Started.Replaces, Stale: h.Stale, ToolsGone: h.Gone,
-		Before: s.Occupancy(), After: session.Tokens{N: m.After, By: "est"}, Text: session.Text{B: 0}, Tokens: h.Tokens,
-	}
-	toast := session.ToastPosted{Level: "success", Code: "compaction.done", About: c.At, Args: map[string]string{
-		"before": strconv.Itoa(ev.Before.N), "after": strconv.Itoa(m.After),
-	}}
-	return append([]session.Fact{{
-		Event: ev, Body: []session.Part{{Bytes: h.Text}, {Bytes: prints, MediaType: "application/json"}},
-	}}, facts(toast)...)
-}
-
-func committed(s session.State, r Result) []session.Fact {
-	if r.Fault != nil || r.Summary == nil || r.Summary.Handoff == nil {
-		return closeCompaction(s, "internal", nil)
-	}
-	return install(s, 0, *r.Summary.Handoff)
 }

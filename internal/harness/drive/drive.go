@@ -157,7 +157,7 @@ func admit(s session.State, env Env, cmd Command) ([]session.Fact, error) {
 	case Ran:
 		return shellRan(c), nil
 	case Cancel:
-		return cancel(s, c)
+		return cancel(s, env, c)
 	case Resume:
 		return resume(s, env)
 	case Answer:
@@ -175,7 +175,7 @@ func admit(s session.State, env Env, cmd Command) ([]session.Fact, error) {
 		}
 		return facts(session.JobEnded{Job: c.Job, Exit: c.Exit, Why: c.Why}), nil
 	case Compact:
-		return compactNow(s, c)
+		return compactNow(s, env, c)
 	case Rename:
 		return []session.Fact{text(session.SessionRenamed{By: "user"}, c.Title)}, nil
 	}
@@ -194,6 +194,9 @@ func Settle(s session.State, env Env) []session.Fact {
 			return f
 		}
 		if compacting(s) {
+			if a := s.Branch.Asked; a != nil && a.By == "user" && t != nil && t.Run == env.Run {
+				return finish(s, env, *t) // what is answered by now can be covered (CMP-9)
+			}
 			return nil
 		}
 	}
@@ -358,7 +361,7 @@ func Accept(s session.State, env Env, j Job, r Result) []session.Fact {
 	case Brief:
 		return append(out, briefed(s, j, r)...)
 	case Ask:
-		return append(out, heard(s, j, r)...)
+		return append(out, heard(s, env, j, r)...)
 	case Commit:
 		return append(out, committed(s, r)...)
 	case Encode:
