@@ -290,6 +290,9 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 	case StagingRenewed:
 		s.staging(ev.Staging, func(g *Staging) {
 			g.Round, g.Sequential, g.Corrections, g.Model = 0, false, 0, ev.Model
+			if ev.Window != nil {
+				g.Window = *ev.Window
+			}
 			if g.Objection != 0 || len(g.Missing) == 0 {
 				g.Reduced, g.Rereads, g.Candidate, g.Objection, g.Audited = nil, nil, 0, 0, nil
 			}
