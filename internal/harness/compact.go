@@ -64,6 +64,9 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 	}
 	if g := s.Branch.Staging; g != nil {
 		why := compact.Voids(g, s.Branch.View, cut)
+		if why == "" && focus != "" && compact.Stuck(*g) != "" {
+			why = "focus" // another wish: it is made anew (MR-11)
+		}
 		if why == "" {
 			narrow := compact.Narrow(s, cut, g)
 			switch {

@@ -80,9 +80,13 @@ func TestWireRepeatedCheckpoints(t *testing.T) {
 		}
 	}
 	n := 0
+	var old session.ItemID
 	for _, e := range must(l.Session.Entries(0, 1<<20)) {
-		if e.Type == "checkpoint.committed" {
-			n++
+		if ev, ok := e.Event.(session.CheckpointCommitted); ok {
+			if ev.Replaces != old {
+				t.Errorf("checkpoint %d replaces %s, not %s", e.Seq, ev.Replaces, old)
+			}
+			n, old = n+1, e.Seq.Item()
 		}
 	}
 	if !strings.Contains(string(last.Body), "joined") || n != 3 {

@@ -297,6 +297,11 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 				g.Reduced, g.Rereads, g.Candidate, g.Objection, g.Audited = nil, nil, 0, 0, nil
 			}
 		})
+	case HandoffRejected: // one that all of it came to: the next attempt makes another
+		if ev.Request != 0 || s.Staging == nil {
+			return
+		}
+		s.staging(s.Staging.At, func(g *Staging) { g.Candidate, g.Audited, g.Objection = 0, nil, 0 })
 	case StagingInvalidated:
 		if s.Staging != nil && s.Staging.At == ev.Of {
 			s.Staging = nil
