@@ -24,7 +24,9 @@ func (m Measure) Reject() string {
 
 // Lean is how many tokens the headings and notes of a handoff take that says
 // nothing. What is no larger can't become smaller.
-func Lean() int { return session.Estimate(len(Annotate(Fill(nil), Notes{Ranges: []session.Range{{}}}))).N }
+func Lean() int {
+	return session.Estimate(len(Annotate(Fill(nil), Notes{Ranges: []session.Range{{}}}))).N
+}
 
 // PlanTokens is about what a plan item takes that is shown again because its
 // copy is covered (PLAN-8): nothing where no task is open.
