@@ -415,3 +415,20 @@ func TestWireNextModelHasRoom(t *testing.T) {
 		t.Errorf("%d maps again\n%s", again, story)
 	}
 }
+
+// So it is where it was divided three times, and that was not enough.
+// // MR-4, SUM-3
+func TestWireNextModelAfterThreeRounds(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.summarizers(4_000, 100_000)
+	l := w.talked(40, 100)
+	w.does("map", func(n int, r scripted.Request) []scripted.Step {
+		if r.Model() == "s1" {
+			return refusedWith(400, unsaid)
+		}
+		return whole(fmt.Sprint("notes ", n))
+	})
+	if f := compacted(t, l); f != nil || started(t, l, "staging.repartitioned") != 3 || !strings.Contains(staged(t, l), "spent wire/s1 1/2 repartitions\nstarted wire/s2 2/2") {
+		t.Fatalf("%+v\n%s", f, staged(t, l))
+	}
+}
