@@ -64,6 +64,9 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 	}
 	if g := s.Branch.Staging; g != nil {
 		why := compact.Voids(g, s.Branch.View, cut)
+		if why == "" && focus != "" && compact.Stuck(*g) != "" {
+			why = "focus" // another wish: it is made anew (MR-11)
+		}
 		if why == "" {
 			narrow := compact.Narrow(s, cut, g)
 			switch {
@@ -77,6 +80,10 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 							"the budget of " + stuck + " is spent with " + g.Model.String() + ": choose another summarization model, or compact with a focus")}}
 					}
 					p.Renews = &session.StagingRenewed{Staging: g.At, Model: p.Started.Chain[0], Budgets: []string{stuck}}
+					if target, err := h.speaker.resolve(ctx, p.Started.Chain[0]); err == nil {
+						window := h.speaker.window(s, p.Started.Chain[0], target, p.Started.Own)
+						p.Renews.Window = &window
+					}
 				}
 			}
 		}

@@ -184,3 +184,45 @@ func TestWireKillsSpendAttempts(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The same of a turn whose request waits for a compaction: a person goes on with
+// it, no call runs again, and it ends with one checkpoint. // CMP-10, LOG-14, S10
+func TestWireCutTurn(t *testing.T) {
+	w := newWire(t, 60_000)
+	w.triggers(12_000)
+	l := w.filled(14_000)
+	w.answers("agent", looks(1), whole("Looked."))
+	say(t, l, "Look around.")
+	ended(t, l, 2)
+	log := must(os.ReadFile(l.Session.Path()))
+	name := filepath.Base(l.Session.Path())
+	lines := bytes.SplitAfter(log, []byte("\n"))
+	begun := slices.IndexFunc(lines, func(b []byte) bool { return bytes.Contains(b, []byte("Look around.")) })
+	for cut := begun + 1; cut < len(lines)-1; cut++ {
+		at := fmt.Sprint(cut, " ", must(session.Decode(bytes.TrimSpace(lines[cut-1]))).Type)
+		l := w.elsewhere(name, bytes.Join(lines[:cut], nil))
+		summaries := w.count("one_shot")
+		committed := bytes.Contains(bytes.Join(lines[:cut], nil), []byte(`"checkpoint.committed"`))
+		w.does("agent", func(_ int, r scripted.Request) []scripted.Step {
+			if strings.Contains(string(r.Body), "call_1") {
+				return whole("Looked.")
+			}
+			return looks(1)
+		})
+		if bytes.Contains(lines[cut-1], []byte(`"turn.ended"`)) {
+			l.Close()
+			break
+		}
+		submit(t, l, drive.Resume{})
+		if end := ended(t, l, 2); end.Status != "completed" {
+			t.Errorf("cut behind %s: %+v", at, end)
+		}
+		if n := w.count("one_shot") - summaries; committed && n != 0 || !committed && n != 1 {
+			t.Errorf("cut behind %s: %d summaries", at, n)
+		}
+		if started(t, l, "checkpoint.committed") != 1 || started(t, l, "tool.started") != 1 {
+			t.Errorf("cut behind %s\n%s", at, compactions(t, l))
+		}
+		l.Close()
+	}
+}

@@ -182,6 +182,17 @@ func TestWireCorrectionFailure(t *testing.T) {
 	if n := toasts(t, l, "compaction.failed"); !strings.Contains(n[1]["detail"], "corrections") || !strings.Contains(n[1]["detail"], "wire/s1") {
 		t.Errorf("%v", n)
 	}
+	// Another wish is another handoff: on a copy of the log, from the source.
+	wish := w.elsewhere(filepath.Base(l.Session.Path()), must(os.ReadFile(l.Session.Path())))
+	from := wish.Session.Head()
+	submit(t, wish, drive.Compact{Focus: []byte("the tests")})
+	over(t, wish, from)
+	if n := toasts(t, wish, "staging.voided"); len(n) != 1 || n[0]["why"] != "focus" {
+		t.Errorf("%v", n)
+	}
+	w.mu.Lock()
+	w.asked = map[string]int{"map": 4, "correct": 2}
+	w.mu.Unlock()
 	w.models["s2"] = 12_000
 	other := []session.Model{{Provider: "wire", API: "openai-chat", Model: "s2"}}
 	w.opts.Summarizers = func() []session.Model { return other }
@@ -266,5 +277,49 @@ committed [{6 10}]`)
 		if strings.Contains(r.LastUser(), "Your last handoff had no") != (r.N == 4) {
 			t.Errorf("request %d", r.N)
 		}
+	}
+}
+
+// A handoff that all accepted work came to, and that leaves no room, is not
+// offered again: the next attempt makes another of the same notes. // CMP-7, MR-9
+func TestWireOversizedMapReduce(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.summarizers(12_000)
+	l := w.talked(4, 5_000)
+	before := shownView(t, l)
+	w.answers("reduce", whole(handoff(strings.Repeat("so it is. ", 9_000))))
+	w.models["s1"] = 100_000 // the audit of that has room
+	w.answers("one_shot", refusedWith(400, unsaid))
+	if f := compacted(t, l); f == nil || f.Kind != "not_smaller" || shownView(t, l) != before {
+		t.Fatalf("%+v\n%s", f, staged(t, l))
+	}
+	maps := w.count("map")
+	w.answers("reduce", whole(handoff("short")))
+	if f := compacted(t, l); f != nil || w.count("map") != maps {
+		t.Errorf("%+v, %d maps more\n%s", f, w.count("map")-maps, staged(t, l))
+	}
+}
+
+// Notes of a history that has grown so much since that what they leave out is
+// over the trigger are void: a handoff of them would be of no use. // CMP-7, MR-9
+func TestWireSourceGrown(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.opts.Settings.Compaction.Mode = mode("disabled")
+	w.triggers(12_000)
+	w.summarizers(12_000)
+	l := w.talked(3, 5_000)
+	w.answers("reduce", refusedWith(400, `{"error":{"message":"no"}}`), whole(handoff("joined")))
+	if f := compacted(t, l); f == nil || f.Kind != "exhausted" {
+		t.Fatalf("%+v", f)
+	}
+	for i := range 3 {
+		say(t, l, fmt.Sprint("more ", i))
+		ended(t, l, 4+i)
+	}
+	if f := compacted(t, l); f != nil {
+		t.Errorf("%+v\n%s", f, staged(t, l))
+	}
+	if n := toasts(t, l, "staging.voided"); len(n) != 1 || n[0]["why"] != "source_grown" {
+		t.Errorf("%v", n)
 	}
 }

@@ -313,3 +313,67 @@ func restarted(t *testing.T, w *wire, l *Local) *Local {
 	l.Close()
 	return w.resume(path)
 }
+
+// Notes that do not fit one request are reduced in groups, in order, before the
+// handoff is made of the results; the audit sees all of the notes, as many at a
+// time as fit. Notes that fit in no pair fail by name. // MR-7, MR-8
+func TestWireLevels(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.summarizers(12_000)
+	l := w.talked(6, 5_000)
+	w.does("map", func(_ int, r scripted.Request) []scripted.Step {
+		return whole("notes of " + partOf(r) + ": " + strings.Repeat("so it is. ", 600))
+	})
+	w.does("reduce", func(n int, r scripted.Request) []scripted.Step {
+		if strings.Contains(r.LastUser(), "What you write is the handoff itself") {
+			return whole(handoff("joined"))
+		}
+		return whole(fmt.Sprintf("joint notes %d", n))
+	})
+	if f := compacted(t, l); f != nil {
+		t.Fatalf("%+v\n%s", f, staged(t, l))
+	}
+	_, story, _ := strings.Cut(staged(t, l), "sent reduce")
+	if want := `/1/0 1, limit 0
+reduced 1/0 [0 1 2] final false
+sent reduce/1/1 1, limit 0
+reduced 1/1 [3 4 5] final false
+sent reduce/2/0 1, limit 0
+reduced 2/0 [0 1] final true
+sent audit/0/0 1, limit 0
+audited [0 1 2] true
+sent audit/0/3 1, limit 0
+audited [3 4 5] true
+committed [{6 35}]`; story != want {
+		t.Errorf("%s\nwant\n%s", story, want)
+	}
+	var last string
+	for _, r := range w.srv.Requests() {
+		if stageOf(r) == "reduce" {
+			last = r.LastUser()
+		}
+	}
+	if !strings.HasSuffix(last, "=== Notes 1\n\njoint notes 1\n\n=== Notes 2\n\njoint notes 2") {
+		t.Errorf("%.900s", last)
+	}
+
+	w = newWire(t, 200_000)
+	w.summarizers(12_000)
+	l = w.talked(3, 5_000)
+	w.does("map", func(int, scripted.Request) []scripted.Step { return long(4_500) })
+	before := shownView(t, l)
+	if f := compacted(t, l); f == nil || f.Kind != "summaries_too_large" || shownView(t, l) != before || w.count("reduce") != 0 {
+		t.Errorf("%+v\n%s", f, staged(t, l))
+	}
+	w.summarizers(12_000) // its budget is spent; a larger model goes on with its notes
+	w.models["s2"] = 100_000
+	other := []session.Model{{Provider: "wire", API: "openai-chat", Model: "s2"}}
+	if f := compacted(t, l); f == nil || f.Kind != "stuck" {
+		t.Errorf("%+v", f)
+	}
+	w.opts.Summarizers = func() []session.Model { return other }
+	l = restarted(t, w, l)
+	if f := compacted(t, l); f != nil || w.count("map") != 3 {
+		t.Errorf("%+v, %d maps\n%s", f, w.count("map"), staged(t, l))
+	}
+}

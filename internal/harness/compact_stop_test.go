@@ -2,6 +2,7 @@ package harness
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -238,5 +239,37 @@ func TestWireEscapeWithACompactQueued(t *testing.T) {
 	}
 	if b := l.State().Branch; b.Asked != nil || b.Compaction != nil {
 		t.Errorf("%+v %+v", b.Asked, b.Compaction)
+	}
+}
+
+// On a full disk Esc ends a compaction all the same; that is recorded when there
+// is room again. A summary that came meanwhile is installed then. // LOG-8, TUI-5
+func TestWireFullDisk(t *testing.T) {
+	for _, esc := range []bool{true, false} {
+		w := newWire(t, 60_000)
+		disk := &recorder{}
+		w.opts.layer = disk
+		l := w.filled(2_000)
+		let := make(chan struct{})
+		w.answers("one_shot", append([]scripted.Step{scripted.Role(), scripted.Wait(let)}, whole(handoff("go on"))...))
+		submit(t, l, drive.Compact{})
+		w.asking(l, "one_shot", 1)
+		disk.set(func(r *recorder) { r.fail = func([]string) error { return syscall.ENOSPC } })
+		if esc {
+			submit(t, l, drive.Cancel{By: "user"})
+		} else {
+			close(let)
+			follows(t, l, "the fault", func(u Update) bool { return u.Fault != nil })
+		}
+		if err := w.srv.AwaitEnd(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		disk.set(func(r *recorder) { r.fail = nil })
+		if f := over(t, l, 0); (f != nil) != esc {
+			t.Errorf("esc %v: %+v", esc, f)
+		}
+		if n := w.count("one_shot"); n != 1 {
+			t.Errorf("esc %v: %d requests", esc, n)
+		}
 	}
 }

@@ -80,9 +80,13 @@ func TestWireRepeatedCheckpoints(t *testing.T) {
 		}
 	}
 	n := 0
+	var old session.ItemID
 	for _, e := range must(l.Session.Entries(0, 1<<20)) {
-		if e.Type == "checkpoint.committed" {
-			n++
+		if ev, ok := e.Event.(session.CheckpointCommitted); ok {
+			if ev.Replaces != old {
+				t.Errorf("checkpoint %d replaces %s, not %s", e.Seq, ev.Replaces, old)
+			}
+			n, old = n+1, e.Seq.Item()
 		}
 	}
 	if !strings.Contains(string(last.Body), "joined") || n != 3 {
@@ -273,5 +277,50 @@ func TestWireStalePlans(t *testing.T) {
 	}
 	if c := l.State().Branch.Checkpoint; len(c.Ranges) != 1 {
 		t.Errorf("%v", c.Ranges)
+	}
+}
+
+// What the application knows stands behind the handoff, and is measured with it:
+// what it stands for, files that have changed since they were read, tools that are
+// gone. // CMP-6, CMP-7
+func TestWireAnnotations(t *testing.T) {
+	w := newWire(t, 60_000)
+	for _, name := range []string{"same.txt", "other.txt"} {
+		if err := os.WriteFile(w.opts.Workspace+"/"+name, []byte("silt\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call := func(i int, name, args string) scripted.Step {
+		return scripted.Call(i, fmt.Sprint("call_", i), name, args, 1)
+	}
+	w.answers("agent", []scripted.Step{
+		call(0, "read", `{"path":"same.txt"}`), call(1, "read", `{"path":"other.txt"}`), call(2, "fathom", `{}`),
+		scripted.Finish("tool_calls"), scripted.Done(),
+	}, long(600))
+	l := w.start()
+	say(t, l, "Read.")
+	ended(t, l, 1)
+	if err := os.WriteFile(w.opts.Workspace+"/other.txt", []byte("sand\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f := compacted(t, l); f != nil {
+		t.Fatalf("%+v", f)
+	}
+	for it := range l.State().Branch.View.All {
+		if it.Kind != session.CheckpointItem {
+			continue
+		}
+		text := must(l.Session.Text(it))
+		_, notes, _ := strings.Cut(string(text), "\n---\n")
+		if want := "Added by the application, not by the summarizer:\n- This stands for items 6-"; !strings.HasPrefix(notes, want) {
+			t.Error(notes)
+		}
+		if !strings.HasSuffix(notes, "\n- Stale: other.txt has changed since it was read. Read it again before relying on it.\n- The tool fathom is not available any more.") ||
+			strings.Contains(notes, "same.txt") || it.Tokens != session.Estimate(len(text)) {
+			t.Errorf("%+v\n%s", it.Tokens, notes)
+		}
+	}
+	if ev, ok := must(l.Session.Entry(l.State().Branch.Checkpoint.At)).Event.(session.CheckpointCommitted); !ok || fmt.Sprint(ev.Stale, ev.ToolsGone) != "[other.txt] [fathom]" {
+		t.Errorf("%+v", ev)
 	}
 }

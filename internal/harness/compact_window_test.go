@@ -227,6 +227,11 @@ func TestWireOverflowsTogether(t *testing.T) {
 	if f := over(t, l, 0); f != nil || started(t, l, "staging.repartitioned") != 1 {
 		t.Errorf("%+v\n%s", f, staged(t, l))
 	}
+	for _, e := range must(l.Session.Entries(0, 1<<20)) {
+		if ev, ok := e.Event.(session.StagingRepartitioned); ok && (ev.Target != 3_000 || ev.Window != nil || len(ev.Dropped) != 3) {
+			t.Errorf("%+v", ev) // half of what was too much; nobody has named another window
+		}
+	}
 }
 
 // What is too long in bytes, or together with an output limit, is not sent again
@@ -375,5 +380,55 @@ func TestWireTooLittle(t *testing.T) {
 	head := l.Session.Head()
 	if err := l.Submit(t.Context(), drive.Compact{}); err != drive.ErrNothingToCompact || l.Session.Head() != head {
 		t.Errorf("%v, %d events more", err, l.Session.Head()-head)
+	}
+}
+
+// Where a model of the list has no room however the work is divided, the next one
+// goes on with it, with what was accepted. // MR-4, SUM-3
+func TestWireNextModelHasRoom(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.summarizers(12_000, 100_000)
+	l := w.talked(6, 5_000)
+	first := make(chan struct{})
+	w.does("map", func(n int, r scripted.Request) []scripted.Step {
+		if n == 2 {
+			close(first)
+		}
+		switch {
+		case r.Model() == "s1" && partOf(r) != "0":
+			return refusedWith(400, unsaid)
+		case r.Model() == "s1":
+			<-first
+		}
+		return whole("notes of " + partOf(r))
+	})
+	if f := compacted(t, l); f != nil {
+		t.Fatalf("%+v\n%s", f, staged(t, l))
+	}
+	again := 0
+	for _, r := range w.srv.Requests() {
+		if stageOf(r) == "map" && r.Model() == "s2" && partOf(r) == "0" {
+			again++
+		}
+	}
+	if story := staged(t, l); again != 0 || !strings.Contains(story, "spent wire/s1 1/2") || !strings.Contains(story, "started wire/s2 2/2") {
+		t.Errorf("%d maps again\n%s", again, story)
+	}
+}
+
+// So it is where it was divided three times, and that was not enough.
+// // MR-4, SUM-3
+func TestWireNextModelAfterThreeRounds(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.summarizers(4_000, 100_000)
+	l := w.talked(40, 100)
+	w.does("map", func(n int, r scripted.Request) []scripted.Step {
+		if r.Model() == "s1" {
+			return refusedWith(400, unsaid)
+		}
+		return whole(fmt.Sprint("notes ", n))
+	})
+	if f := compacted(t, l); f != nil || started(t, l, "staging.repartitioned") != 3 || !strings.Contains(staged(t, l), "spent wire/s1 1/2 repartitions\nstarted wire/s2 2/2") {
+		t.Fatalf("%+v\n%s", f, staged(t, l))
 	}
 }

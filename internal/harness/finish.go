@@ -121,10 +121,11 @@ func (l *Loop) retry(ctx context.Context) {
 	}
 }
 
-// stopNow stops the jobs of an open turn though that can't be recorded yet: no
+// stopNow stops the jobs of an open turn or a compaction though that can't be recorded yet: no
 // full disk keeps a command running that a person wants to end (TUI-5, LOG-8).
 func (l *Loop) stopNow(c drive.Cancel) bool {
-	if l.held == nil || l.Fault() == nil || l.sess.State(l.branch).Branch.Turn == nil {
+	b := l.sess.State(l.branch).Branch
+	if l.held == nil || l.Fault() == nil || b.Turn == nil && b.Compaction == nil {
 		return false
 	}
 	l.cancel = &c

@@ -303,10 +303,18 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 	case StagingRenewed:
 		s.staging(ev.Staging, func(g *Staging) {
 			g.Round, g.Sequential, g.Corrections, g.Model = 0, false, 0, ev.Model
+			if ev.Window != nil {
+				g.Window = *ev.Window
+			}
 			if g.Objection != 0 || len(g.Missing) == 0 {
 				g.Reduced, g.Rereads, g.Candidate, g.Objection, g.Audited = nil, nil, 0, 0, nil
 			}
 		})
+	case HandoffRejected: // one that all of it came to: the next attempt makes another
+		if ev.Request != 0 || s.Staging == nil {
+			return
+		}
+		s.staging(s.Staging.At, func(g *Staging) { g.Candidate, g.Audited, g.Objection = 0, nil, 0 })
 	case StagingInvalidated:
 		if s.Staging != nil && s.Staging.At == ev.Of {
 			s.Staging = nil

@@ -149,9 +149,10 @@ type (
 	}
 
 	StagingRenewed struct {
-		Staging Seq      `json:"staging"`
-		Model   Model    `json:"model"`
-		Budgets []string `json:"budgets"`
+		Staging Seq       `json:"staging"`
+		Model   Model     `json:"model"`
+		Budgets []string  `json:"budgets"`
+		Window  *Capacity `json:"window,omitempty"`
 	}
 
 	StagingInvalidated struct {
