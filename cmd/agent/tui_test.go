@@ -51,6 +51,7 @@ func TestInterface(t *testing.T) {
 		{"branches", playBranches},
 		{"files back", playFilesBack},
 		{"fork beside", playForkBeside},
+		{"compaction", playCompaction},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
