@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"varve/internal/harness/drive"
@@ -105,4 +106,78 @@ func TestNoTurns(t *testing.T) {
 	if q := l.State().Branch.Queue; len(q) != 1 {
 		t.Errorf("the queue is %v", q)
 	}
+}
+
+// A compaction that a run left open when it died goes on when it is asked for
+// again: what was accepted counts, and a focus begins anew. // MR-9, LOG-14, CMP-9
+func TestCompactGoesOnAfterAKill(t *testing.T) {
+	for focus, want := range map[string]string{
+		"": `
+asked by user
+started manual one_shot of [{6 10}]
+started script/m 1/1 
+sent one_shot 1, limit 0
+rejected lost
+sent one_shot 2, limit 0
+committed [{6 10}]`,
+		"the numbers": `
+asked by user
+started manual one_shot of [{6 10}]
+started script/m 1/1 
+sent one_shot 1, limit 0
+rejected lost
+failed cancelled, defers false
+asked by user
+started manual one_shot of [{6 10}]
+started script/m 1/1 
+sent one_shot 1, limit 0
+committed [{6 10}]`,
+	} {
+		t.Run(focus, func(t *testing.T) {
+			w := roomy(t, 100_000, text("One is a number. "+strings.Repeat("It is. ", 200)))
+			l := w.start()
+			say(t, l, "one")
+			ended(t, l, 1)
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			path := l.Session.Path()
+			s := must(Open(path, w.opts.blobs(), w.opts.Policy, w.opts.Clock))
+			dies(t, s)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			w.rest = text(handoff("count"))
+			l = must(Resume(t.Context(), w.opts, path))
+			defer l.Close()
+			submit(t, l, drive.Compact{Focus: []byte(focus)})
+			until(t, l, "the checkpoint", func(e session.Entry) bool { return e.Type == "checkpoint.committed" })
+			wantStory(t, l, "request\nended completed"+want)
+		})
+	}
+}
+
+// dies records what a run leaves that is killed while a summarizer answers.
+func dies(t *testing.T, s *Session) {
+	t.Helper()
+	record := func(f ...session.Fact) {
+		t.Helper()
+		if err := s.Record(t.Context(), "main", s.State("main").Branch.Head, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st := s.State("main")
+	m := st.Branch.Model
+	record(session.Fact{Event: session.RunStarted{Run: "gone"}})
+	record(session.Fact{Event: session.CompactionRequested{By: "user"}})
+	h := &Hands{sess: s, speaker: &Speaker{sess: s, resolve: func(context.Context, session.Model) (Target, error) {
+		return Target{Window: session.Capacity{N: 100_000, Source: "setting"}}, nil
+	}}}
+	p := h.prepare(t.Context(), s.State("main")).Prepared
+	record(session.Fact{Event: p.Started, Body: []session.Part{{Bytes: p.Prompt}}})
+	at := s.State("main").Branch.Compaction.At
+	record(session.Fact{Event: session.SummarizerTried{Compaction: at, I: 1, N: 1, Model: m, Outcome: "started"}})
+	record(session.Fact{
+		Event: session.RequestSent{Job: "brief", Purpose: "one_shot", Compaction: at, Unit: "one_shot", Attempt: 1, I: 1, N: 1, Model: m, Recipe: []session.Step{}},
+	})
 }

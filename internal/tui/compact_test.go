@@ -107,7 +107,7 @@ func TestBoxShowsOneAttempt(t *testing.T) { // TUI-8, FIN-4, MR-12, case CMP-05
 		s.lacks("first words", "attempt 2")
 		s.streams(q2, "## Objective\nsecond words")
 		s.sees("acme/small 2/2 · one request", "second words", "acme/tiny (1/2) gave no summary: its answer was cut off", "Summarizing with acme/small (2/2).")
-		s.lacks("first words")
+		s.lacks("first words", "asked again")
 		s.a.put(session.ReplyCompleted{Request: q2, Finish: "natural"})
 		s.a.put(session.CheckpointCommitted{
 			Compaction: c, Kind: "text", Ranges: []session.Range{{From: session.ItemID{Seq: 5}, To: session.ItemID{Seq: 7}}}, Stale: []string{"greet.go"},
@@ -226,6 +226,28 @@ func TestCompactCommand(t *testing.T) { // CMP-9, case CMP-17
 	})
 }
 
+// One that another window works on is followed; one that a run left open when it
+// died is said, and nothing counts.
+func TestCompactionOfOthers(t *testing.T) { // LOG-14, TUI-8, MR-9
+	scene(t, func(s *stage) {
+		s.a.busy = true
+		c := s.summing("user", small)
+		s.tries(c, 1, 1, small)
+		s.now()
+		s.sees("── Summarizing the conversation", "acme/small 1/1")
+		s.lacks("Esc stops it")
+		s.a.busy, s.a.notOurs = false, true
+		s.now()
+		s.lacks("── Summarizing the conversation")
+		s.sees("▸ a summary was left open: /compact or a message goes on with it; Esc ends it")
+		if strings.HasPrefix(s.frameNow().WindowTitle, "● ") {
+			t.Error(s.frameNow().WindowTitle)
+		}
+		s.press("<esc>")
+		s.wantCommands("drive.Cancel{By:user}")
+	})
+}
+
 // After checkpoints the whole conversation is still there, and what a frame costs
 // depends on the window: of 5,000 items those that are shown are drawn.
 func TestCompactedStaysReadable(t *testing.T) { // CMP-12, TUI-2, case CMP-26
@@ -260,6 +282,24 @@ func TestCompactedStaysReadable(t *testing.T) { // CMP-12, TUI-2, case CMP-26
 			tr.prepend(s.entries[max(0, int(tr.first)-1-300) : tr.first-1])
 			tr.home()
 		}
+	}
+}
+
+// What a summarizer's attempts came to is no attempt of the turn, whatever page its
+// request is on.
+func TestAttemptsAtSummariesAreApart(t *testing.T) { // TUI-8, FIN-6
+	s := newTape(t)
+	s.say("Go on.")
+	q := s.put(session.RequestSent{Purpose: "one_shot", Compaction: 1, Unit: "one_shot"})
+	cut := s.last()
+	s.put(session.ReplyRejected{Request: q, Class: "error", Error: &session.ProviderError{Kind: "server"}})
+	s.put(session.SummarizerTried{I: 1, N: 1, Model: small, Outcome: "spent", Why: "server"})
+	tr := newTranscript(plainLook(s.at))
+	tr.add(s.entries[cut:])
+	tr.prepend(s.entries[:cut])
+	got, whole := text(tr, 80, 12), text(shows(s), 80, 12)
+	if got != whole || strings.Contains(got, "asked again") || !strings.Contains(got, "gave no summary") {
+		t.Errorf("by pages\n%s\nat once\n%s", got, whole)
 	}
 }
 

@@ -90,7 +90,7 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 		return r.anew(r.id) // what is on the screen is another history
 	}
 	r.chat.tr.add(m.Entries)
-	r.chat.tr.compacts(m.State.Branch)
+	r.chat.tr.compacts(m.State.Branch, m.Ours, m.Busy)
 	r.chat.tr.pulses(m.Pulses)
 	r.pulses, r.version, r.state, r.frame.State = m.Pulses, m.Version, m.State, m.State
 	r.chat.tr.holds(m.State.Branch.Plan)

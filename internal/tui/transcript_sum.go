@@ -27,6 +27,8 @@ type summing struct {
 	at     session.Seq
 	began  time.Time // of the compaction at
 	pulses []drive.Pulse
+	here   bool // this process works on it, and can stop it
+	lives  bool // a process does
 	row    *row
 }
 
@@ -43,8 +45,10 @@ func ofCompaction(job string) bool {
 	return false
 }
 
-// compacts takes over where the branch's compaction stands.
-func (t *transcript) compacts(b session.Branch) {
+// compacts takes over where the branch's compaction stands, and whether this
+// process or another one works on it.
+func (t *transcript) compacts(b session.Branch, here, there bool) {
+	t.summing.here, t.summing.lives = here && !there, here || there
 	t.summing.branch = session.Branch{Asked: b.Asked, Compaction: b.Compaction, Staging: b.Staging, Turn: b.Turn}
 }
 
@@ -75,7 +79,7 @@ func (t *transcript) asksSummary(q session.Seq, ev session.RequestSent) {
 // show is the row of the box, or nil.
 func (s *summing) show() *row {
 	phase, _ := words.Compacting(s.branch)
-	if phase == "" {
+	if phase == "" || !s.lives {
 		s.row = nil
 		return nil
 	}
@@ -110,6 +114,9 @@ func (s *summing) text() []byte {
 // waits says that a compaction waits for the end of what runs, or "".
 func (s *summing) waits(esc string) string {
 	a := s.branch.Asked
+	if (a != nil || s.branch.Compaction != nil) && !s.lives {
+		return "a summary was left open: /compact or a message goes on with it; " + esc + " ends it"
+	}
 	if a == nil || s.branch.Compaction != nil || s.branch.Turn == nil || a.By != "user" {
 		return ""
 	}
@@ -165,9 +172,12 @@ func (s *summing) lines(w, h int, l look, open bool, now time.Time) []string {
 			out = append(out, l.ink(inkDim, "  "+x))
 		}
 	}
-	foot := "Esc stops it"
-	if b.Turn != nil {
+	foot := ""
+	switch {
+	case s.here && b.Turn != nil:
 		foot = "Esc stops it, the turn goes on"
+	case s.here:
+		foot = "Esc stops it"
 	}
 	return append(out, rule(foot, w, l))
 }

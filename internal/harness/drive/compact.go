@@ -64,10 +64,16 @@ type Handoff struct {
 }
 
 // compactNow asks for one by hand (CMP-9).
-func compactNow(s session.State, c Compact) ([]session.Fact, error) {
+func compactNow(s session.State, env Env, c Compact) ([]session.Fact, error) {
 	b := s.Branch
-	if b.Asked != nil || b.Compaction != nil {
+	switch left := b.Asked != nil || b.Compaction != nil; {
+	case left && b.Run == env.Run:
 		return nil, ErrCompacting
+	case left && len(c.Focus) == 0:
+		return nil, nil // a run that is gone left it: the start of this one goes on with it
+	case left:
+		asked := text(session.CompactionRequested{By: "user", Focus: &session.Text{B: 0}}, c.Focus)
+		return append(closeCompaction(s, "cancelled", nil), asked), nil
 	}
 	if _, ok := compact.Plan(s, compact.BudgetOf(s.Session.Settings, b.Sent.Room), compact.Responded); !ok && b.Turn == nil {
 		return nil, ErrNothingToCompact

@@ -173,7 +173,7 @@ func admit(s session.State, env Env, cmd Command) ([]session.Fact, error) {
 		}
 		return facts(session.JobEnded{Job: c.Job, Exit: c.Exit, Why: c.Why}), nil
 	case Compact:
-		return compactNow(s, c)
+		return compactNow(s, env, c)
 	case Rename:
 		return []session.Fact{text(session.SessionRenamed{By: "user"}, c.Title)}, nil
 	}
