@@ -89,6 +89,7 @@ func TestReport(t *testing.T) {
 		{"a limit of the user's", ptr("standalone"), nil, session.Capacity{N: 1_000_000, Source: "setting"}, nil, "1000000/800000 budget, tail 200000, standalone as standalone, one_shot"},
 		{"a threshold", ptr("standalone"), ptr(1000), unknown, nil, "0/1000 setting, tail 20000, standalone as standalone, one_shot"},
 		{"a small window", ptr("standalone"), nil, session.Capacity{N: 2048, Source: "learned"}, nil, "2048/1636 budget, tail 409, standalone as standalone, map_reduce"},
+		{"a window that the prefix does not fit beside it", ptr("standalone"), nil, session.Capacity{N: 2600, Source: "learned"}, nil, "2600/2080 budget, tail 520, standalone as standalone, map_reduce"},
 		{"left out in the log", nil, nil, known, nil, "204800/163840 budget, tail 40960, disabled as omitted, one_shot"},
 		{"inside generation", ptr("provider"), nil, known, nil, "204800/163840 budget, tail 40960, standalone as provider, one_shot"},
 		{"a small summarizer", ptr("standalone"), nil, known, []compact.Asker{
