@@ -56,6 +56,7 @@ func repair() demo.Story {
 		},
 		Summary: "Two bugs in `match.go` are mended: `IsPattern` forgot `?`, and `Allowable` went one too far. The tests pass.",
 		After:   "I know one task only.",
+		Handoff: "## Objective\nMake the tests of match pass, as a script.\n## Work State\n### Completed\nBoth bugs.\n## Next Action\nWait.\n",
 	}.Story()
 }
 
@@ -307,7 +308,14 @@ func (h *demoHouse) check(t *testing.T) {
 	if err := json.Unmarshal(h.run(t, exitDone, "session", "requests", "--json", id), &rows); err != nil || len(rows) != len(sent) {
 		t.Errorf("the session has %d requests, the server got %d (%v)", len(rows), len(sent), err)
 	}
+	summed, err := os.ReadFile(h.file(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, v := range h.server.Violations() { // V12 and all others of wire.md §6.2
+		if v.Rule == "V12" && bytes.Contains(summed, []byte(`"type":"checkpoint.committed"`)) {
+			continue // a checkpoint is one of the causes that may break a prefix (PFX-1)
+		}
 		t.Errorf("request %d: %s: %s", v.Request, v.Rule, v.Text)
 	}
 }

@@ -283,12 +283,20 @@ func (d *desk) Allow(_ context.Context, rule string) error {
 	})
 }
 
-func (d *desk) Context(ctx context.Context) (string, error) {
+func (d *desk) Context(ctx context.Context) (tui.ContextInfo, error) {
+	l, err := d.at(ctx)
+	if err != nil {
+		return tui.ContextInfo{}, err
+	}
+	return contextOf(d.m.report(ctx, l.Session, l.State())), nil
+}
+
+func (d *desk) Summarizers(ctx context.Context) (string, error) {
 	l, err := d.at(ctx)
 	if err != nil {
 		return "", err
 	}
-	return contextText(ctx, d.m, l)
+	return d.m.summarizersText(ctx, l.State().Branch.Model), nil
 }
 
 func (d *desk) Lost(ctx context.Context) bool {

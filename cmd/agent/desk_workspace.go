@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"varve/internal/harness"
-	"varve/internal/session"
-	"varve/internal/words"
 )
 
-// What the interface asks of the workspace, and of what fills the window.
+// What the interface asks of the workspace.
 
 // maxFiles is how many paths completion looks at.
 const maxFiles = 20_000
@@ -64,46 +59,4 @@ func gitBranch(dir string) string {
 			return ""
 		}
 	}
-}
-
-// contextText says what fills the window, by layer.
-func contextText(ctx context.Context, m *machine, l *harness.Local) (string, error) {
-	s := l.State()
-	size := map[session.ItemKind]int{}
-	count := map[session.ItemKind]int{}
-	for it := range s.Branch.View.All {
-		size[it.Kind] += it.Tokens.N
-		count[it.Kind]++
-	}
-	occ := s.Occupancy()
-	capacity := session.Capacity{Source: "none"}
-	if t, err := m.resolve(ctx, s.Branch.Model); err == nil {
-		capacity = t.Window
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, next request: %s tokens", s.Branch.Model, words.Tokens(occ))
-	if capacity.N > 0 {
-		fmt.Fprintf(&b, " of %d (%s), %d %%\n", capacity.N, capacity.Source, occ.N*100/capacity.N)
-	} else {
-		b.WriteString("; the window is unknown until the provider reports one\n")
-	}
-	row := func(name string, n, tokens int) {
-		bar := ""
-		if total := s.Branch.Occupied(); total > 0 {
-			bar = strings.Repeat("█", min(tokens*30/total, 30))
-		}
-		fmt.Fprintf(&b, "%-22s %5d  ~%-8d %s\n", name, n, tokens, bar)
-	}
-	b.WriteString("\nlayer                  count  tokens\n")
-	row("tools", 1, s.Branch.Tools.Tokens.N)
-	for _, k := range []session.ItemKind{
-		session.InstructionItem, session.CheckpointItem, session.UserItem, session.ShellItem, session.AssistantItem, session.ReasoningItem,
-		session.CallItem, session.ResultItem, session.PlanKind,
-	} {
-		if count[k] > 0 {
-			row(string(k), count[k], size[k])
-		}
-	}
-	b.WriteString("\nlayers are our estimates; the total is the provider's where it has no ~\n")
-	return b.String(), nil
 }

@@ -21,14 +21,18 @@ type report interface {
 // textReport prints the answer, and nothing else: what is piped on is the
 // answer.
 type textReport struct {
-	out io.Writer
-	err io.Writer // a terminal, where waits are told; nil for none
+	out   io.Writer
+	err   io.Writer // a terminal, where waits are told; nil for none
+	notes io.Writer // where compactions are told
 }
 
 func (*textReport) begin(*harness.Local) {}
 
 // entry tells a person who looks on why nothing comes.
 func (r *textReport) entry(l *harness.Local, e session.Entry) {
+	if line := compactionLine(e); line != "" && r.notes != nil {
+		fprintln(r.notes, "agent: "+line)
+	}
 	ev, ok := e.Event.(session.ReplyRejected)
 	if r.err == nil || !ok || ev.Error == nil || !ev.Error.Retry {
 		return
@@ -77,6 +81,8 @@ type streamLine struct {
 	Kind      string          `json:"kind,omitempty"`
 	Paths     []string        `json:"paths,omitempty"`
 	Plan      []planLine      `json:"plan,omitempty"`
+
+	Compaction *compacted `json:"compaction,omitempty"`
 }
 
 type planLine struct {
@@ -135,6 +141,19 @@ func (r *streamReport) entry(l *harness.Local, e session.Entry) {
 			}
 		}
 		r.line(line)
+	case session.SummarizerTried:
+		r.line(streamLine{Type: "summarizer", Name: ev.Model.String(), Class: ev.Outcome, Kind: ev.Why})
+	case session.CheckpointCommitted:
+		c := compactedBy(ev, e.Seq)
+		r.line(streamLine{Type: "compaction", Compaction: &c})
+	case session.CompactionFailed:
+		c := failedBy(ev, func(b int) string {
+			if t := text(b); t != nil {
+				return *t
+			}
+			return ""
+		})
+		r.line(streamLine{Type: "compaction", Compaction: &c})
 	case session.ToolFinished:
 		r.line(streamLine{Type: "tool_result", Call: ev.Call.String(), Text: text(0), IsError: &ev.IsError})
 	case session.ToolInterrupted:

@@ -88,7 +88,7 @@ func TestRunPageNamesEveryLine(t *testing.T) {
 // RUN-1: and each member, each exit code, each kind of error.
 func TestRunPageNamesEveryMember(t *testing.T) {
 	text := runPageText(t)
-	for _, v := range []any{result{}, usage{}, runError{}, refused{}, streamLine{}, planLine{}} {
+	for _, v := range []any{result{}, usage{}, runError{}, refused{}, compacted{}, streamLine{}, planLine{}} {
 		for f := range reflect.TypeOf(v).Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if !strings.Contains(text, "`"+name+"`") {

@@ -18,6 +18,8 @@ type result struct {
 	Requests     int       `json:"requests"`
 	Error        *runError `json:"error"`
 	Refused      []refused `json:"refused,omitempty"`
+
+	Compactions []compacted `json:"compactions,omitempty"`
 }
 
 type usage struct {
@@ -47,6 +49,9 @@ type summary struct {
 	changed []string
 	refused []refused
 	detail  string
+
+	compactions []compacted
+	summaries   map[session.Seq]bool // requests to summarizers: what they come to is no reason of the turn
 }
 
 func (s *summary) begin(*harness.Local) {}
@@ -62,8 +67,22 @@ func (s *summary) add(l *harness.Local, e session.Entry) {
 	switch ev := e.Event.(type) {
 	case session.ReplyCompleted:
 		s.use(ev.Usage)
+	case session.RequestSent:
+		if ev.Compaction != 0 {
+			if s.summaries == nil {
+				s.summaries = map[session.Seq]bool{}
+			}
+			s.summaries[e.Seq] = true
+		}
+	case session.CheckpointCommitted:
+		s.compactions = append(s.compactions, compactedBy(ev, e.Seq))
+	case session.CompactionFailed:
+		s.compactions = append(s.compactions, failedBy(ev, body))
 	case session.ReplyRejected:
 		s.use(ev.Usage)
+		if s.summaries[ev.Request] {
+			return
+		}
 		s.detail = ""
 		if ev.Error != nil && ev.Error.Message != nil {
 			s.detail = body(ev.Error.Message.B)
@@ -102,6 +121,7 @@ func (s *summary) result(l *harness.Local) result {
 	r := result{
 		Session: l.ID(), Branch: l.Branch, Status: "failed", Usage: s.usage,
 		ChangedFiles: append([]string{}, s.changed...), Refused: s.refused,
+		Compactions: s.compactions,
 	}
 	if s.end == nil { // none was recorded
 		return r

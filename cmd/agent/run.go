@@ -80,7 +80,7 @@ func runOn(ctx context.Context, e *env, m *machine, r *runFlags, args []string) 
 	var show report
 	switch r.output {
 	case "text":
-		text := &textReport{out: e.out}
+		text := &textReport{out: e.out, notes: e.err}
 		if f, ok := e.err.(*os.File); ok && term.IsTerminal(f.Fd()) {
 			text.err = f
 		}

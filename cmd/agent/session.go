@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"varve/internal/compact"
 	"varve/internal/content"
 	"varve/internal/harness"
 	"varve/internal/harness/drive"
@@ -82,7 +83,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 		Use: "show ID", Short: "Show what the next request would carry, in order", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
-				return showSession(e.out, s, cmp.Or(branch, s.LastBranch()), session.Seq(at), asJSON)
+				return showSession(c.Context(), e.out, m, s, cmp.Or(branch, s.LastBranch()), session.Seq(at), asJSON)
 			})
 		},
 	}
@@ -150,6 +151,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	rename.Flags().StringVar(&branch, "branch", "", "the branch that gets the title (default: the session)")
 	subs := append([]*cobra.Command{
 		list, show, verify, repairCommand(e, f), replaceCommand(e, f, &asJSON), redactCommand(e, f, &asJSON), requests, rename, importCommand(e, f),
+		contextCommand(e, f, &asJSON), compactCommand(e, f, &asJSON),
 	}, branchCommands(e, f, &asJSON)...)
 	for _, sub := range subs {
 		sub.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -244,7 +246,7 @@ type itemJSON struct {
 }
 
 // showSession prints the view: what the next request would carry, in order.
-func showSession(w io.Writer, s *harness.Session, branch string, at session.Seq, asJSON bool) error {
+func showSession(ctx context.Context, w io.Writer, m *machine, s *harness.Session, branch string, at session.Seq, asJSON bool) error {
 	st := s.State(branch)
 	if at != 0 {
 		var err error
@@ -305,12 +307,12 @@ func showSession(w io.Writer, s *harness.Session, branch string, at session.Seq,
 		}
 		queue = append(queue, queued{strconv.FormatUint(uint64(q.ID), 10), q.Kind, q.Held, string(b)})
 	}
-	occ := st.Occupancy()
 	printJSON(w, map[string]any{
 		"session": st.Session.ID, "branch": branch, "head": st.Branch.Head, "items": items, "plan": plan, "queue": queue,
-		"context": map[string]any{
-			"occupancy": occ, "model": st.Branch.Model, "mode": st.Session.Settings.Compaction.Mode, "open_turn": st.Branch.Turn != nil,
-		},
+		"context": struct {
+			compact.Report
+			OpenTurn bool `json:"open_turn"`
+		}{m.report(ctx, s, st), st.Branch.Turn != nil},
 	})
 	return nil
 }

@@ -420,8 +420,8 @@ func (h *tuiHouse) whole() {
 		h.t.Errorf("session verify: %v: %s", err, out)
 	}
 	for _, v := range h.server.Violations() {
-		if v.Rule == "V12" && h.kinds()["branch.reverted"]+h.kinds()["branch.created"] > 0 {
-			continue // a branch operation is one of the causes that may break a prefix (PFX-1)
+		if n := h.kinds(); v.Rule == "V12" && n["branch.reverted"]+n["branch.created"]+n["checkpoint.committed"] > 0 {
+			continue // a branch operation and a checkpoint are of the causes that may break a prefix (PFX-1)
 		}
 		h.t.Errorf("request %d: %s: %s", v.Request, v.Rule, v.Text)
 	}

@@ -51,6 +51,7 @@ func TestInterface(t *testing.T) {
 		{"branches", playBranches},
 		{"files back", playFilesBack},
 		{"fork beside", playForkBeside},
+		{"compaction", playCompaction},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -639,6 +640,13 @@ func TestDemoInInterface(t *testing.T) { // PERM-2, LOG-14, TUI-3
 	x.sees("Make this change?", "r += 2", "r++")
 	x.answers("y", "Make this change?")
 	x.sees("Two bugs in match.go are mended")
+	x.await("the end of the turn", func() bool { return strings.Contains(x.screen(), "> Say what you want done") })
+	x.says("/compact") // CMP-9
+	x.sees("── Summarized: ", "Make the tests of match pass")
+	x.gone("── Summarizing")
+	x.says("thanks")
+	x.sees("I know one task only.")
+	x.await("the end of the turn", func() bool { return strings.Contains(x.screen(), "> Say what you want done") })
 	x.in(keyCtrlD)
 	x.ends(exitDone)
 	wantCalls(t, h, "bash", "4 started, 3 finished, interrupted [lost]")

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -45,8 +46,9 @@ type machine struct {
 	script    bool                          // the model is a script or a puppet (PRV-11)
 	notice    string                        // to be said once, at the start
 	grants    sync.Mutex
-	granted   []string // rules that were allowed since the settings were read
-	goOn      bool     // go on with the paused turn
+	granted   []string                    // rules that were allowed since the settings were read
+	goOn      bool                        // go on with the paused turn
+	newest    atomic.Pointer[setup.Setup] // settings as they were read last, for who summarizes
 }
 
 func newMachine(f *flags) (*machine, error) {
@@ -158,6 +160,8 @@ func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Tar
 		return harness.Target{}, exit(exitUsage, "no model is chosen: choose one with Alt+P, --model provider/model or `agent config set model.provider …`; `agent demo` needs none")
 	case !playing && player(model.String()) != "":
 		return harness.Target{}, exit(exitUsage, "%s", m.whose(model.String()))
+	case model.API == "" && !playing: // a provider that nobody knew when the model was named
+		return harness.Target{}, noProvider(model, m.set)
 	case model.API != openaichat.API:
 		return harness.Target{}, fmt.Errorf("%s speaks %s, which this version does not: choose a model of kind %s", model, model.API, openaichat.API)
 	}
@@ -167,15 +171,16 @@ func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Tar
 		t.Window = session.Capacity{N: ep.Window, Source: "setting"}
 		return t, nil
 	}
-	p, ok := m.set.Provider(model.Provider)
+	set := m.knowing(model.Provider)
+	p, ok := set.Provider(model.Provider)
 	if !ok {
-		return t, fmt.Errorf("%s: no such provider in %s", model.Provider, m.set.Path)
+		return t, noProvider(model, set)
 	}
-	key, err := m.set.ResolveKey(ctx, model.Provider)
+	key, err := set.ResolveKey(ctx, model.Provider)
 	if err != nil {
 		return t, err
 	}
-	headers, err := m.set.ResolveHeaders(ctx, model.Provider)
+	headers, err := set.ResolveHeaders(ctx, model.Provider)
 	if err != nil {
 		return t, err
 	}
@@ -186,7 +191,7 @@ func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Tar
 	for k, v := range headers {
 		t.Endpoint.Headers[k] = string(v)
 	}
-	limits := m.set.Limits(setup.ModelRef{Provider: model.Provider, Model: model.Model})
+	limits := set.Limits(setup.ModelRef{Provider: model.Provider, Model: model.Model})
 	if limits.ContextWindow != nil {
 		t.Window = session.Capacity{N: *limits.ContextWindow, Source: "setting"}
 		t.Endpoint.Window = *limits.ContextWindow
@@ -203,6 +208,8 @@ func (m *machine) configured() session.SessionConfigured {
 		InputLimit: m.set.Context.InputLimitTokens, PermissionMode: m.set.Permissions.Mode, DisabledTools: m.set.Tools.Disabled,
 		Compaction: session.Compaction{Threshold: m.set.Context.Compaction.ThresholdTokens, Target: m.set.Context.Compaction.TargetTokens},
 		Cache:      session.Cache{AnthropicTTL: m.set.Cache.AnthropicTTL, OpenAIRetention: m.set.Cache.OpenAIRetention},
+
+		Summarizers: m.summarizers(),
 	}
 	// New sessions adopt the default where the mode is omitted (CMP-3).
 	mode := m.set.Context.Compaction.Effective()
@@ -256,7 +263,7 @@ func (m *machine) options(iface string, interactive bool) (harness.Options, erro
 		DataDir: m.folders.Data, StateDir: m.folders.State, Workspace: m.workspace,
 		Program: programName(), Interface: iface, Interactive: interactive,
 		Reasoning: m.set.Model.Reasoning, Settings: m.configured(), Policy: jsonl.Policy(m.set.Log.Sync),
-		Resolve: m.resolve, Clock: harness.System{},
+		Resolve: m.resolve, Summarizers: m.summarizers, Clock: harness.System{},
 		Judge: harness.Judge(m.rules, m.workspace, !interactive),
 		Look: func(ctx context.Context) (harness.Assembly, error) {
 			r, err := assemble.Look(ctx, assemble.Where{

@@ -16,4 +16,5 @@
 //	handoff.go  is it a handoff? what is added to it? text, facts      -> text
 //	commit.go   does the view that it makes fit?      sizes            -> reason
 //	render.go   what is the summarizer asked?         unit, texts      -> prompt
+//	report.go   what fills the window, what would be? state, askers    -> report
 package compact

@@ -56,7 +56,10 @@ type Story struct {
 	Moves []Move
 	Doubt string // the answer where a result is not what the next move needs
 	After string // the answer to whatever is said after the story
-	Pace  int    // tokens a second, 0 for full speed
+	// Handoff is the answer to who asks for a summary. What begins with it is
+	// after the story.
+	Handoff string
+	Pace    int // tokens a second, 0 for full speed
 }
 
 // stopped is the answer after a refused call.
@@ -66,6 +69,18 @@ const stopped = "That call was refused, so I stop here: I am a script and know n
 func (s Story) Handle(r scripted.Request) scripted.Reply {
 	at, round, m := s.next(r.Get("messages").Array())
 	return s.reply(r, m, func(i int) string { return callID(at, round, i) })
+}
+
+// asksHandoff is how a request for a summary of the conversation begins. The
+// wire has no other sign of it.
+const asksHandoff = "Write a handoff of the conversation"
+
+// objective is the line of the handoff by which a conversation that begins with
+// it is known.
+func (s Story) objective() string {
+	_, rest, _ := strings.Cut(s.Handoff, "## Objective\n")
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
 }
 
 // callID names a call by its move, how often that was said before, and its
@@ -84,6 +99,9 @@ func moveOf(id string) (at int, ok bool) {
 // next is the move that follows a conversation, its number, and how often that
 // number was said before.
 func (s Story) next(messages []gjson.Result) (at, round int, m Move) {
+	if n := len(messages); n > 0 && s.Handoff != "" && strings.HasPrefix(content(messages[n-1]), asksHandoff) {
+		return len(s.Moves), 0, Move{Say: s.Handoff}
+	}
 	at = -1
 	said := map[int]int{}
 	var calls []gjson.Result // of the newest move
@@ -92,7 +110,7 @@ func (s Story) next(messages []gjson.Result) (at, round int, m Move) {
 	for _, m := range messages {
 		switch m.Get("role").String() {
 		case "user":
-			over = over || ended
+			over = over || ended || s.Handoff != "" && strings.Contains(content(m), s.objective())
 		case "tool":
 			results[m.Get("tool_call_id").String()] = content(m)
 		case "assistant":

@@ -18,6 +18,7 @@ type Repair struct {
 	Fixes   []Fix
 	Summary string // the answer
 	After   string // the answer to whatever is said after it
+	Handoff string // the answer to who asks for a summary
 	Pace    int    // tokens a second, 0 for full speed
 }
 
@@ -47,7 +48,7 @@ func (r Repair) Story() Story {
 	}
 	moves = append(moves, Move{Calls: []Call{todo(len(tasks))}, Needs: r.Green}, Move{Say: r.Summary})
 	return Story{
-		Moves: moves, After: r.After, Pace: r.Pace,
+		Moves: moves, After: r.After, Handoff: r.Handoff, Pace: r.Pace,
 		Doubt: "`" + r.Test + "` did not end as my script expects here, so I stop instead of claiming a result. " +
 			"Its output stands above. A script can't find out why: is the command installed, and is the project as the demo made it?",
 	}
@@ -133,6 +134,10 @@ func Tally() Story {
 			"- I ran `go test ./...` after each edit; the last run was green.\n",
 		After: "I'm a script, not a model: I know just one task. What you see around me is real, though: the tools ran, the session is on your disk, " +
 			"and `agent session list` shows it. Set a model with `/model` or `agent config set` to go on for real.",
+		Handoff: "## Objective\nMake the failing tests of this project pass (the demo's one task; a script wrote this, not a model).\n\n" +
+			"## Constraints\n- The public API stays as it is: `AGENTS.md`.\n\n" +
+			"## Work State\n### Completed\n- What the conversation shows up to here; the session's file holds all of it.\n\n" +
+			"## Next Action\nWait for the person.\n",
 		Pace: 60,
 	}.Story()
 }

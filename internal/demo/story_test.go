@@ -82,6 +82,7 @@ func small() Story {
 		Look:    Move{Say: "look", Calls: []Call{{"read", `{"file_path":"a"}`}}},
 		Fixes:   []Fix{{Say: "one", File: "a", Old: "x", New: "y"}, {Say: "two", File: "a", Old: "u", New: "v"}},
 		Summary: "all green", After: "no more",
+		Handoff: "## Objective\nAll of it, by a script.\n## Work State\nnone\n## Next Action\nwait",
 	}.Story()
 }
 
@@ -113,6 +114,17 @@ func TestStoryReadsWhereItStands(t *testing.T) {
 		k.user("and now?")
 		k.hears("no more")
 		k.user("really?")
+		k.hears("no more")
+	})
+	t.Run("summarized", func(t *testing.T) { // CMP-9
+		k := begin(t)
+		k.answer("", "red")
+		rest(k)
+		k.user("Write a handoff of the conversation so far, for whoever goes on with this work.")
+		k.hears(small().Handoff)
+		k = newTalk(t, small())
+		k.user("[checkpoint]\n## Objective\nAll of it, by a script.\n## Constraints\n")
+		k.user("and now?")
 		k.hears("no more")
 	})
 	t.Run("lost twice", func(t *testing.T) {

@@ -41,7 +41,8 @@ type Options struct {
 	Settings    session.SessionConfigured
 	Policy      jsonl.Policy
 	Resolve     Resolve
-	Summarizers func() []session.Model // the configured list of now; nil: none
+	Summarizers func() []session.Model // the configured list of now; nil: that of Settings
+	NoTurns     bool                   // no turn is begun here, whatever waits in the queue
 	Judge       func(session.State, tools.Plan) Judgement
 	Look        func(ctx context.Context) (Assembly, error)
 	Tools       tools.Config // Workspace, Blobs and callbacks are set here
@@ -125,7 +126,7 @@ func local(ctx context.Context, o Options, s *Session, blobs *content.Store) (*L
 		return nil, err
 	}
 	l.loop = NewLoop(s, l.Branch, o.StateDir, drive.Env{Run: l.run, Interactive: o.Interactive, MaxRequests: o.MaxRequests}, nil, o.Clock)
-	l.loop.opening = l.opening
+	l.loop.opening, l.loop.renewed, l.loop.noTurns = l.opening, l.renewed, o.NoTurns
 	hands := &Hands{
 		sess: s, box: l.box, pulses: l.loop.pulses, clock: o.Clock, judge: o.Judge, look: o.Look,
 		speaker: &Speaker{sess: s, resolve: o.Resolve, summarizers: o.Summarizers, pulses: l.loop.pulses, clock: o.Clock, key: sessionName(s.Path())},
@@ -198,19 +199,12 @@ func (l *Local) Paused() bool {
 func (l *Local) opening(ctx context.Context, s session.State) ([]session.Fact, error) {
 	o := l.opts
 	var out []session.Fact
-	conf := o.Settings
-	conf.Run = l.run
-	conf.Fingerprint = fingerprint(o.Settings)
 	if s.Session.ID == "" {
 		out = append(out, session.Fact{Event: session.SessionCreated{
 			Format: session.Format, ID: l.ID(), Workspace: session.PathKey(o.Workspace), Program: o.Program,
 		}})
 	}
-	// The settings themselves count: a session that somebody else wrote (BRN-9)
-	// grants nothing by a fingerprint of ours.
-	if s.Session.Settings.Fingerprint != conf.Fingerprint || fingerprint(s.Session.Settings) != conf.Fingerprint {
-		out = append(out, session.Fact{Event: conf})
-	}
+	out = append(out, l.renewed(s)...)
 	model := s.Branch.Model
 	if m := l.chosen.Load(); m != nil {
 		o.Model = *m
@@ -241,6 +235,23 @@ func (l *Local) opening(ctx context.Context, s session.State) ([]session.Fact, e
 	return append(out, session.Fact{Event: session.RunStarted{
 		Run: l.run, PID: os.Getpid(), Host: host, Program: o.Program, Interface: o.Interface,
 	}}), nil
+}
+
+// renewed are the settings of now, where those of the log are others: at the
+// beginning of a run and of a turn. Who summarizes may have changed since the
+// program began (SUM-7).
+func (l *Local) renewed(s session.State) []session.Fact {
+	conf := l.opts.Settings
+	if l.opts.Summarizers != nil {
+		conf.Summarizers = l.opts.Summarizers()
+	}
+	conf.Run, conf.Fingerprint = l.run, fingerprint(conf)
+	// The settings themselves count: a session that somebody else wrote (BRN-9)
+	// grants nothing by a fingerprint of ours.
+	if s.Session.Settings.Fingerprint == conf.Fingerprint && fingerprint(s.Session.Settings) == conf.Fingerprint {
+		return nil
+	}
+	return []session.Fact{{Event: conf}}
 }
 
 func (l *Local) defineTools(a providers.Adapter) (session.Fact, error) {

@@ -33,6 +33,8 @@ type Loop struct {
 
 	env      drive.Env
 	opening  func(context.Context, session.State) ([]session.Fact, error) // before the first act of this run
+	renewed  func(session.State) []session.Fact                           // settings that have changed, before a turn begins
+	noTurns  bool
 	commands chan request
 	results  chan done
 	foreign  chan struct{}
@@ -211,7 +213,7 @@ func (l *Loop) decide(ctx context.Context, cmd drive.Command) error {
 		if len(facts) == 0 {
 			return nil
 		}
-		err = l.record(ctx, s, facts)
+		err = l.record(ctx, s, l.begins(s, facts))
 		if !errors.Is(err, ErrConflict) {
 			return err
 		}
@@ -284,9 +286,10 @@ func (l *Loop) settle(ctx context.Context) {
 			return
 		}
 		facts := drive.Settle(s, l.now())
-		if len(facts) == 0 {
+		if len(facts) == 0 || l.noTurns && opensTurn(s, facts) {
 			return
 		}
+		facts = l.begins(s, facts)
 		if err := l.record(ctx, s, facts); err != nil && !errors.Is(err, ErrConflict) {
 			return
 		}

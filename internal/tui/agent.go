@@ -91,8 +91,10 @@ type Agent interface {
 	// Lost reports that the session's file is gone: nothing that is done here is
 	// kept any more.
 	Lost(ctx context.Context) bool
-	// Context describes what fills the window, for /context.
-	Context(ctx context.Context) (string, error)
+	// Context is what fills the window, for /context.
+	Context(ctx context.Context) (ContextInfo, error)
+	// Summarizers says who is asked for summaries, and where that is set.
+	Summarizers(ctx context.Context) (string, error)
 	// Editor says how the user's editor is started on a file, program first.
 	Editor() []string
 	// Identity says who this session is. It never waits.

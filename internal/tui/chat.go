@@ -205,6 +205,9 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 	case r.paused():
 		out = append(out, inked(l, inkWarn, c.pausedWords(r), w)...)
 	}
+	if says := c.tr.summing.waits(r.frame.Keys.Key(ActInterrupt)); says != "" {
+		out = append(out, l.ink(inkDim, plain.Truncate("▸ "+says, w)))
+	}
 	queue, most := r.state.Branch.Queue, max(r.frame.H/5, 2)
 	if n := len(queue) - most; n > 0 {
 		out = append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %d more before these", n), w)))

@@ -73,7 +73,7 @@ func TestGoldenWorking(t *testing.T) { // TUI-5, TUI-6
 			{ID: "task-1", Status: "in_progress", Content: 0}, {ID: "task-2", Status: "pending", Content: 1},
 		}}, "read greet.go", "change the greeting")
 		s.a.runs(id, 0, false, "ok")
-		q := s.a.put(session.RequestSent{Purpose: "agent", Turn: 5, Attempt: 1, Capacity: session.Capacity{N: 200_000, Source: "catalogue"}})
+		q := s.a.put(session.RequestSent{Purpose: "agent", Turn: 5, Attempt: 1, Model: s.a.ident.Model, Capacity: session.Capacity{N: 200_000, Source: "catalogue"}})
 		s.queues("queue", "then run the tests")
 		s.queues("steer", "keep the\nexclamation mark")
 		s.a.pulses = []drive.Pulse{pulse(q, "text", "", "The greeting stands in `greet.go`, and it")}

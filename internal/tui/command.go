@@ -58,8 +58,15 @@ func (r *Root) command(name, args string) tea.Cmd {
 		return r.tree()
 	case "context":
 		return func() tea.Msg {
-			text, err := r.agent.Context(r.ctx)
-			return contextMsg{text, err}
+			info, err := r.agent.Context(r.ctx)
+			return contextMsg{info, err}
+		}
+	case "compact":
+		return r.compact(args)
+	case "summarizers":
+		return func() tea.Msg {
+			text, err := r.agent.Summarizers(r.ctx)
+			return summarizersMsg{text, err}
 		}
 	case "toasts":
 		r.open(newView("Notices", r.pastToasts()))
@@ -229,7 +236,13 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			r.say("error", m.err.Error())
 			return nil
 		}
-		r.open(newView("Context", m.text))
+		r.open(&textView{title: "Context", lines: m.info.Lines})
+	case summarizersMsg:
+		if m.err != nil {
+			r.say("error", m.err.Error())
+			return nil
+		}
+		r.open(newView("Summarization models", m.text))
 	case editMsg:
 		return edited(m)
 	case editedMsg:

@@ -244,7 +244,7 @@ func (r *Root) interrupt() tea.Cmd {
 	switch {
 	case len(r.shells) > 0:
 		r.shells[len(r.shells)-1]()
-	case working(r.state) && !r.busy:
+	case (working(r.state) || compacting(r.state)) && !r.busy:
 		return r.submit(drive.Cancel{By: "user"})
 	case !r.chat.tr.following():
 		r.chat.tr.end()

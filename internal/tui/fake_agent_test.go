@@ -251,9 +251,14 @@ func (a *fakeAgent) SaveDraft(_ context.Context, text string) error {
 
 func (a *fakeAgent) Lost(context.Context) bool { a.asks("lost"); return a.lost }
 
-func (a *fakeAgent) Context(context.Context) (string, error) {
+func (a *fakeAgent) Context(context.Context) (ContextInfo, error) {
 	a.asks("context")
-	return "acme/large, next request: 1.2k tokens", a.noContext
+	return aContext(), a.noContext
+}
+
+func (a *fakeAgent) Summarizers(context.Context) (string, error) {
+	a.asks("summarizers")
+	return "Asked for summaries, in this order, and nobody else:\n\n1. acme/small\n2. acme/tiny (can't be asked: no key)\n", nil
 }
 
 func (a *fakeAgent) Editor() []string   { return []string{"ed"} }

@@ -90,6 +90,7 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 		return r.anew(r.id) // what is on the screen is another history
 	}
 	r.chat.tr.add(m.Entries)
+	r.chat.tr.compacts(m.State.Branch, m.Ours, m.Busy)
 	r.chat.tr.pulses(m.Pulses)
 	r.pulses, r.version, r.state, r.frame.State = m.Pulses, m.Version, m.State, m.State
 	r.chat.tr.holds(m.State.Branch.Plan)
@@ -111,6 +112,7 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 		for _, e := range m.Entries {
 			if ev, ok := e.Event.(session.ToastPosted); ok && words.Toast(ev) != "" {
 				r.say(ev.Level, words.Toast(ev))
+				r.toasts = r.toasts.offering(words.Toast(ev), words.Offer(ev.Actions))
 			}
 			if _, ok := e.Event.(session.TurnEnded); ok && !r.chat.focused {
 				cmds = append(cmds, paint.Notify("Varve: the turn has ended"), paint.Bell())

@@ -12,6 +12,7 @@ import (
 // A textView shows a text that only scrolls.
 type textView struct {
 	title, text string
+	lines       func(w int) []string // instead of text: drawn for a width, at most that wide
 	top         int
 }
 
@@ -47,6 +48,9 @@ func (v *textView) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 func (v *textView) box(f Frame) box { return boxFor(f, min(f.W-4, pickWide), max(f.H-2, 10)) }
 
 func (v *textView) rows(f Frame) []string {
+	if v.lines != nil {
+		return v.lines(v.box(f).innerW())
+	}
 	var out []string
 	for _, s := range strings.Split(strings.TrimRight(v.text, "\n"), "\n") {
 		out = append(out, plain.Wrap(s, v.box(f).innerW())...)

@@ -157,6 +157,10 @@ type (
 		err error
 	}
 	contextMsg struct {
+		info ContextInfo
+		err  error
+	}
+	summarizersMsg struct {
 		text string
 		err  error
 	}

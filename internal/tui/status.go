@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"varve/internal/harness/drive"
 	"varve/internal/session"
 	"varve/internal/tui/plain"
 	"varve/internal/words"
@@ -109,33 +110,52 @@ func shortPath(path, home string) string {
 	return oneLine(path)
 }
 
-// contextBar is how full the window is: a bar where its size is known, the
-// occupancy alone where it is not. Estimates are marked with ~ (CTX-6).
+// contextBar is how full the window is, with a mark where a compaction begins
+// by itself. Estimates are marked with ~ (CTX-6); where the window is not known
+// the bar is drawn for one, and says so (CMP-1). What is over is never just full.
 func contextBar(l look, s session.State) string {
+	const cells = 8
 	occ := s.Occupancy()
-	room := s.Branch.Sent.Room
+	room, trigger := drive.Room(s)
+	bar := func(of int) string {
+		full := min((occ.N*cells+of/2)/of, cells)
+		out := strings.Repeat("▰", full) + strings.Repeat("▱", cells-full)
+		if trigger <= 0 || trigger > of {
+			return out
+		}
+		r, at := []rune(out), min((trigger*cells+of/2)/of, cells)
+		return string(r[:at]) + "╎" + string(r[at:])
+	}
 	if room.N <= 0 {
 		if occ.N == 0 {
 			return l.ink(inkDim, "new")
 		}
-		return l.ink(inkDim, words.Tokens(occ)+" tokens")
+		if occ.N > unknownWindow {
+			return l.ink(inkDim, words.Tokens(occ)+" tokens")
+		}
+		return l.ink(inkDim, bar(unknownWindow)+" "+words.Tokens(occ)+" of "+words.Tokens(session.Tokens{N: unknownWindow}))
 	}
-	percent := min(occ.N*100/room.N, 999)
+	percent := occ.N * 100 / room.N
 	ink := inkDim
 	switch {
 	case percent >= 95:
 		ink = inkError
-	case percent >= 75:
+	case percent >= 75, trigger > 0 && occ.N >= trigger*9/10:
 		ink = inkWarn
 	}
-	const cells = 8
-	full := min((percent*cells+50)/100, cells)
-	mark := ""
+	mark, over := "", ""
 	if occ.By != "provider" {
 		mark = "~"
 	}
-	return l.ink(ink, strings.Repeat("▰", full)+strings.Repeat("▱", cells-full)+fmt.Sprintf(" %s%d%%", mark, percent))
+	if percent > 100 {
+		over = " too much"
+	}
+	return l.ink(ink, bar(room.N)+fmt.Sprintf(" %s%d%%%s", mark, min(percent, 999), over))
 }
+
+// unknownWindow is what the bar is drawn for where no window is known, in tokens
+// (CMP-1).
+const unknownWindow = 100_000
 
 // spent is what the session has cost, where that is known, and the tokens
 // where it is not.

@@ -31,6 +31,16 @@ func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
 	paid := session.UsageOf{Sum: session.Usage{Input: 1000, Output: 200, Cost: &cost}}
 	queued := state(0, 0, "provider")
 	queued.Branch.Queue = make([]session.Queued, 3)
+	standalone, limit := "standalone", 40_000
+	due := state(120_000, 200_000, "provider") // case CMP-19
+	due.Session.Settings.Compaction.Mode = &standalone
+	wide := state(150_000, 1_000_000, "provider")
+	wide.Session.Settings.Compaction.Mode = &standalone
+	set := due
+	set.Session.Settings.InputLimit = &limit
+	other := due
+	other.Branch.Model = session.Model{Provider: "acme", Model: "other"}
+	beyond := state(120_000, 0, "provider")
 	script := id
 	script.Script = true
 	none := id
@@ -44,12 +54,17 @@ func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
 		{"new", id, session.State{}, "acme/large · ask · ⎇ main · ~/work/greet | new"},
 		{"known", id, state(100_000, 200_000, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▱▱▱▱ 50%"},
 		{"estimated", id, state(150_000, 200_000, "est"), "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▰▱▱ ~75%"},
-		{"over", id, state(300_000, 200_000, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▰▰▰ 150%"},
-		{"unknown window", id, state(1234, 0, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | 1.2k tokens"},
-		{"used", id, state(1234, 0, "provider", used), "acme/large · ask · ⎇ main · ~/work/greet | 1.2k tokens · 1.2k used"},
-		{"paid", id, state(1234, 0, "provider", paid), "acme/large · ask · ⎇ main · ~/work/greet | 1.2k tokens · $0.042"},
-		{"partly paid", id, state(1234, 0, "provider", paid, used), "acme/large · ask · ⎇ main · ~/work/greet | 1.2k tokens · 2.4k used"},
+		{"over", id, state(300_000, 200_000, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▰▰▰ 150% too much"},
+		{"unknown window", id, state(1234, 0, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k"},
+		{"used", id, state(1234, 0, "provider", used), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · 1.2k used"},
+		{"paid", id, state(1234, 0, "provider", paid), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · $0.042"},
+		{"partly paid", id, state(1234, 0, "provider", paid, used), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · 2.4k used"},
 		{"queue", id, queued, "acme/large · ask · ⎇ main · ~/work/greet | 3 queued · new"},
+		{"trigger", id, due, "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▱╎▱▱ 60%"},
+		{"trigger of a wide one", id, wide, "acme/large · ask · ⎇ main · ~/work/greet | ▰╎▱▱▱▱▱▱▱ 15%"},
+		{"over the set limit", id, set, "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▰╎▰▰ 300% too much"},
+		{"window of another model", id, other, "acme/other · ask · ⎇ main · ~/work/greet | 120k tokens"},
+		{"unknown window, beyond the estimate", id, beyond, "acme/large · ask · ⎇ main · ~/work/greet | 120k tokens"},
 		{"a script", script, session.State{}, "acme/large (a script) · ask · ⎇ main · ~/work/greet | new"}, // PRV-11
 		{"no model", none, session.State{}, "no model · ask · ⎇ main · ~/work/greet | new"},
 	} {

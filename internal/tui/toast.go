@@ -13,7 +13,8 @@ import (
 type toast struct {
 	level string // info, success, warning, error
 	text  string
-	count int // how often it came
+	offer string // what can be done about it
+	count int    // how often it came
 	until time.Time
 }
 
@@ -70,6 +71,18 @@ func (t toasts) without(over func(text string) bool) toasts {
 	return slices.DeleteFunc(slices.Clone(t), func(x toast) bool { return over(x.text) })
 }
 
+// offering adds what can be done about what a toast says.
+func (t toasts) offering(text, offer string) toasts {
+	text = toastText(text)
+	out := slices.Clone(t)
+	for i := range out {
+		if out[i].text == text && offer != "" {
+			out[i].offer = toastText(offer)
+		}
+	}
+	return out
+}
+
 // dismiss takes the newest off.
 func (t toasts) dismiss() toasts {
 	if len(t) == 0 {
@@ -105,6 +118,11 @@ func (t toasts) view(w int, l look) []string {
 				lead = "  "
 			}
 			out = append(out, l.ink(ink, lead+s))
+		}
+		if x.offer != "" {
+			for _, s := range plain.Wrap(x.offer, max(w-2, 8)) {
+				out = append(out, l.ink(inkDim, "  "+s))
+			}
 		}
 	}
 	return out

@@ -30,6 +30,7 @@ const (
 //	transcript_row.go    one row; transcript_draw.go, diff.go its lines
 //	transcript_change.go the file that a call changed; transcript_why.go why a call is asked about
 //	transcript_view.go   what is visible, and scrolling
+//	transcript_sum.go    the compaction that is under way, and what came of others
 //	transcript_pick.go   what is under the pointer; search and copy
 type transcript struct {
 	look  look
@@ -50,6 +51,9 @@ type transcript struct {
 	models []*row
 	todo   todo
 	tools  []*row // calls that print
+
+	summing   summing              // the compaction that is under way
+	summaries map[session.Seq]bool // requests to summarizers without an answer
 
 	left   left
 	awaits string // what a call says that waits for a person
@@ -79,7 +83,7 @@ type question struct {
 func newTranscript(l look) *transcript {
 	return &transcript{
 		look: l, left: newLeft(), awaits: waitsHere, kept: keepRows, gen: 1, sweepAt: keepLines,
-		calls: map[session.ItemID]*row{}, queue: map[session.Seq]source{}, said: map[session.Seq]*row{}, asked: map[session.Seq]*question{},
+		summaries: map[session.Seq]bool{}, calls: map[session.ItemID]*row{}, queue: map[session.Seq]source{}, said: map[session.Seq]*row{}, asked: map[session.Seq]*question{},
 	}
 }
 
@@ -170,7 +174,12 @@ func (t *transcript) passed(e session.Entry) {
 func (t *transcript) pulses(ps []drive.Pulse) {
 	kept := t.live[:0:0]
 	tools := t.tools[:0:0]
+	t.summing.pulses = t.summing.pulses[:0:0]
 	for _, p := range ps {
+		if ofCompaction(p.Job) {
+			t.summing.pulses = append(t.summing.pulses, p)
+			continue
+		}
 		if p.Kind == "tool" {
 			if r := t.calls[p.Call]; r != nil && r.running(p) {
 				tools = append(tools, r)
@@ -192,6 +201,9 @@ func (t *transcript) pulses(ps []drive.Pulse) {
 			r.pulse = drive.Pulse{}
 			r.forget()
 		}
+	}
+	if r := t.summing.show(); r != nil {
+		kept = append(kept, r)
 	}
 	t.live, t.tools = kept, tools
 }
@@ -371,6 +383,7 @@ func (t *transcript) queued(entry session.Seq) string {
 // streams reports whether an answer is coming.
 func (t *transcript) streams() bool {
 	return slices.ContainsFunc(t.live, func(r *row) bool {
-		return r.pulse.Kind == "text" || r.pulse.Kind == "reasoning" || r.pulse.Kind == "call"
+		return r.pulse.Kind == "text" || r.pulse.Kind == "reasoning" || r.pulse.Kind == "call" ||
+			r.pulse.Kind == "summary" && len(r.pulse.Text) > 0
 	})
 }

@@ -64,7 +64,9 @@ func (r *row) lines(w int, t *transcript) []string {
 	case rowShell:
 		return r.drawShell(w, l, open)
 	case rowLive:
-		return r.drawLive(w, l, open, t.now)
+		return r.drawLive(w, t.height, l, open, t.now)
+	case rowCheckpoint:
+		return r.drawCheckpoint(w, l, open)
 	}
 	out := wrapInk(r.head, "", w, l, r.ink)
 	out = append(out, checklist(r.plan, w, l)...)
@@ -214,8 +216,11 @@ func (r *row) drawShell(w int, l look, open bool) []string {
 }
 
 // drawLive is what passes: thinking, arguments that are being written, a wait.
-func (r *row) drawLive(w int, l look, open bool, now time.Time) []string {
+func (r *row) drawLive(w, h int, l look, open bool, now time.Time) []string {
 	p := r.pulse
+	if r.sum != nil {
+		return r.sum.lines(w, h, l, open, now)
+	}
 	one := func(ink, s string) []string { return []string{l.ink(ink, plain.Truncate(plain.Clean(s), w))} }
 	switch p.Kind {
 	case "reasoning":

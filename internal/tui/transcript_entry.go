@@ -41,8 +41,15 @@ func (t *transcript) entry(e session.Entry, rows *[]*row) {
 	case session.ReplyRejected:
 		t.rejected(e, ev, put)
 	case session.CheckpointCommitted:
-		put(&row{kind: rowNotice, item: e.Seq.Item(), ink: inkDim, src: readPart(e, ev.Text.B), head: fmt.Sprintf(
-			"The conversation so far was summarized (%s to %s tokens); it stays readable here.", words.Tokens(ev.Before), words.Tokens(ev.After))})
+		put(&row{kind: rowCheckpoint, item: e.Seq.Item(), event: ev, ink: inkDim, src: readPart(e, ev.Text.B)})
+	case session.RequestSent:
+		t.asksSummary(e.Seq, ev)
+	case session.CompactionRequested:
+		if ev.Focus != nil {
+			t.summing.focus = readPart(e, ev.Focus.B)
+		}
+	case session.CompactionStarted:
+		t.summing.since(e)
 	case session.ModelChosen:
 		r := &row{kind: rowModel, event: ev, ink: inkDim, hidden: true, head: modelWords(ev)}
 		put(r)
@@ -172,6 +179,10 @@ func (t *transcript) userSaid(e session.Entry, ev session.UserSaid) *row {
 // reply makes a row of each part of an answer. What was shown while it came is
 // the same row.
 func (t *transcript) reply(e session.Entry, ev session.ReplyCompleted, put func(*row)) {
+	if t.summaries[ev.Request] {
+		delete(t.summaries, ev.Request)
+		return
+	}
 	parts, err := e.Parts()
 	job := sendJob(ev.Request)
 	for i, p := range ev.Parts {
@@ -226,7 +237,8 @@ func (t *transcript) rejected(e session.Entry, ev session.ReplyRejected, put fun
 		put(r)
 		return
 	}
-	if ev.Class == "cancelled" {
+	if ev.Class == "cancelled" || t.summaries[ev.Request] {
+		delete(t.summaries, ev.Request) // what comes of it is said by the compaction
 		return
 	}
 	r := &row{kind: rowTry, event: ev, ink: inkDim, hidden: true}
@@ -343,8 +355,8 @@ func noted(e session.Entry) *row {
 		r.ink, r.head = inkWarn, ev.Label+" was taken back: all is as it left it."
 	case session.BranchCreated:
 		r.head = "Branch " + ev.Name + " begins here (" + ev.Purpose + ")."
-	case session.CompactionFailed:
-		r.ink, r.head = inkWarn, "The conversation could not be summarized ("+ev.Kind+"); it is unchanged."
+	case session.CompactionFailed, session.SummarizerTried, session.HandoffRejected:
+		r.ink, r.head = summaryNote(e)
 	case session.ItemReplaced:
 		if ev.Why == "redact" {
 			r.ink, r.head = inkWarn, "Item "+ev.Item.String()+" was redacted: the model no longer sees it."

@@ -51,6 +51,7 @@ const (
 	rowLost   // a run that nobody closed
 	rowEnded  // a turn that ended badly
 	rowLive   // what passes
+	rowCheckpoint
 )
 
 // A row is one thing in the conversation.
@@ -71,6 +72,7 @@ type row struct {
 	told  bool          // another row says it
 	toolRow
 	pulse drive.Pulse
+	sum   *summing // of the box of a compaction
 
 	open  bool // unfolded
 	doc   *markdown.Doc
@@ -202,7 +204,9 @@ func (r *row) folds() bool {
 	case rowUser:
 		return strings.Count(r.src.text, "\n") >= foldUser
 	case rowLive:
-		return r.pulse.Kind == "reasoning"
+		return r.pulse.Kind == "reasoning" || r.pulse.Kind == "summary"
+	case rowCheckpoint:
+		return true
 	}
 	return r.src.text != "" && r.head != ""
 }
@@ -216,7 +220,8 @@ func (r *row) counts() bool {
 	case rowCall:
 		return r.state == callRunning && r.pulse.Kind == "tool"
 	case rowLive:
-		return r.pulse.Kind == "retry" || r.pulse.Kind == "waiting" || r.pulse.Kind == "shell"
+		return r.pulse.Kind == "retry" || r.pulse.Kind == "waiting" || r.pulse.Kind == "shell" ||
+			r.pulse.Kind == "summary" && !r.pulse.Began.IsZero()
 	}
 	return false
 }
@@ -226,7 +231,7 @@ func (r *row) time(now time.Time) time.Duration {
 	switch {
 	case r.pulse.Kind == "retry":
 		return r.pulse.Until.Sub(now)
-	case r.pulse.Kind == "waiting", r.pulse.Kind == "shell":
+	case r.pulse.Kind == "waiting", r.pulse.Kind == "shell", r.pulse.Kind == "summary":
 		return now.Sub(r.pulse.Began)
 	}
 	return now.Sub(r.began)

@@ -71,7 +71,7 @@ func (r *Root) title() string {
 	switch {
 	case r.chat.question != nil:
 		return "? Varve " + name
-	case working(r.state) && !r.paused():
+	case working(r.state) && !r.paused(), compacting(r.state) && (r.ours || r.busy):
 		return "● Varve " + name
 	}
 	return "Varve " + name

@@ -134,6 +134,14 @@ func Toast(t session.ToastPosted) string {
 		return ""
 	case "saved":
 		return "Saved " + t.Args["what"] + "."
+	case "compaction.asks":
+		return fmt.Sprintf("Summarizing with %s (%s/%s).", t.Args["model"], t.Args["i"], t.Args["n"])
+	case "compaction.done":
+		return fmt.Sprintf("Summarized: the next request has about %s tokens, before it was %s.", grouped(t.Args["after"]), grouped(t.Args["before"]))
+	case "compaction.failed":
+		return CompactionFailed(t.Args["kind"], t.Args["detail"])
+	case "staging.voided":
+		return voided(t.Args["why"])
 	}
 	words := t.Code
 	for _, k := range []string{"what", "why"} {
@@ -142,6 +150,14 @@ func Toast(t session.ToastPosted) string {
 		}
 	}
 	return words
+}
+
+// grouped writes the digits of a number in threes.
+func grouped(n string) string {
+	for i := len(n) - 3; i > 0; i -= 3 {
+		n = n[:i] + "," + n[i:]
+	}
+	return n
 }
 
 // OneLine makes a text one line of at most 300 characters.

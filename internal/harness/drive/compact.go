@@ -65,11 +65,14 @@ type Handoff struct {
 // compactNow asks for one by hand (CMP-9).
 func compactNow(s session.State, env Env, c Compact) ([]session.Fact, error) {
 	b := s.Branch
-	if b.Asked != nil || b.Compaction != nil {
-		if b.Run != env.Run {
-			return nil, nil // nobody works on it any more: the start of this run goes on with it (MR-9)
-		}
+	switch left := b.Asked != nil || b.Compaction != nil; {
+	case left && b.Run == env.Run:
 		return nil, ErrCompacting
+	case left && len(c.Focus) == 0:
+		return nil, nil // a run that is gone left it: the start of this one goes on with it
+	case left:
+		asked := text(session.CompactionRequested{By: "user", Focus: &session.Text{B: 0}}, c.Focus)
+		return append(closeCompaction(s, "cancelled", nil), asked), nil
 	}
 	cut, ok := compact.Plan(s, compact.BudgetOf(s.Session.Settings, b.Sent.Room), compact.Responded)
 	if (!ok || cut.Covers <= compact.Lean()) && b.Turn == nil {

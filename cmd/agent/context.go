@@ -1,0 +1,188 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"varve/internal/compact"
+	"varve/internal/harness"
+	"varve/internal/session"
+	"varve/internal/tui"
+	"varve/internal/tui/plain"
+	"varve/internal/words"
+)
+
+// What fills the window, and what becomes of it (TUI-6, CMP-15): the same on the
+// screen and in the shell.
+
+func contextCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
+	var branch string
+	c := &cobra.Command{
+		Use: "context ID", Short: "Show what fills the model's window, and when it is summarized", Args: takes(1, whichSession),
+		RunE: func(c *cobra.Command, args []string) error {
+			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
+				st := s.State(cmp.Or(branch, s.LastBranch()))
+				r := m.report(c.Context(), s, st)
+				if *asJSON {
+					printJSON(e.out, r)
+					return nil
+				}
+				for _, line := range contextOf(r).Lines(78) {
+					fprintln(e.out, line)
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&branch, "branch", "", "the branch (default: the last used)")
+	return c
+}
+
+// report is that of a branch, with the settings of now.
+func (m *machine) report(ctx context.Context, s *harness.Session, st session.State) compact.Report {
+	if st.Session.Configured == 0 {
+		st.Session.Settings = m.configured() // a session that has not begun
+	}
+	if st.Branch.Model == (session.Model{}) {
+		st.Branch.Model, _, _ = m.model() // none is chosen: it is said as such
+	}
+	return s.Report(ctx, st, m.resolve, m.summarizers())
+}
+
+// layerNames are what layers are called.
+var layerNames = map[string]string{
+	"tools": "tool definitions", "instructions": "instructions", "checkpoint": "summary of before", "user": "your messages", "shell": "your commands",
+	"answers": "answers", "thinking": "thinking", "tool_calls": "tool calls", "tool_results": "results", "native": "provider's own", "plan": "plan",
+	"catalogs": "catalogs",
+}
+
+func contextOf(r compact.Report) tui.ContextInfo {
+	c := tui.ContextInfo{Model: r.Model.String(), Used: r.Occupancy, Capacity: r.Capacity.N, Sizing: compact.Sizing(0), Trigger: r.Trigger}
+	if r.Mode == "disabled" {
+		c.Trigger = 0
+	}
+	for _, l := range r.Layers {
+		name := cmp.Or(layerNames[l.Name], l.Name)
+		if l.Tool != "" {
+			name += ": " + words.OneLine(l.Tool)
+		}
+		c.Layers = append(c.Layers, tui.ContextLayer{Name: name, Items: l.Items, Tokens: l.Tokens})
+	}
+	say := func(name, format string, args ...any) {
+		c.Facts = append(c.Facts, tui.ContextFact{Name: name, Says: plain.Clean(fmt.Sprintf(format, args...))})
+	}
+	say("sizes", "layers are estimates, marked ~; the whole is the provider's own count where it has no ~")
+	say("capacity", "%s", capacityWords(r))
+	say("trigger", "%s", triggerWords(r))
+	mode := r.Mode
+	if r.Requested != r.Mode {
+		mode = r.Requested + ", which is " + r.Mode + " here"
+	}
+	say("mode", "%s", mode)
+	say("summarized by", "%s", askerWords(r))
+	if r.Route != "" {
+		say("/compact now", "%s", map[string]string{
+			"one_shot":   fmt.Sprintf("about %s tokens would become one summary, by one request", about(r.Covers)),
+			"map_reduce": fmt.Sprintf("about %s tokens would become one summary, by parts (MapReduce): they don't fit one request", about(r.Covers)),
+		}[r.Route])
+	} else {
+		say("/compact now", "there is nothing to summarize yet")
+	}
+	if r.Asked != "" {
+		say("queued", "a compaction, asked for by %s", r.Asked)
+	}
+	if run := r.Running; run != nil {
+		say("running", "a compaction, asked for by %s: %s, %s (%d/%d)", run.By, strings.ReplaceAll(run.Route, "_", " "), run.Model, run.I, run.N)
+	}
+	if r.Deferred {
+		say("deferred", "an attempt failed in this turn: no other begins by itself before the next one; /compact does")
+	}
+	if r.Recoveries > 0 || r.GaveUp {
+		say("recovery", "%d of 2 attempts since the last answer, because a request was too long%s", r.Recoveries, map[bool]string{true: "; no shorter one could be made"}[r.GaveUp])
+	}
+	if w := r.Accepted; w != nil {
+		say("accepted", "%s of %d, made by %s; repartitions %d of %d, corrections %d of %d%s", words.Count(w.Maps, "map"), w.Maps+w.Missing, w.Model,
+			w.Rounds, compact.MaxRounds, w.Corrections, compact.MaxCorrections, map[bool]string{true: "; one at a time"}[w.Sequential])
+	}
+	if len(r.Spent) > 0 {
+		say("spent", "%s", strings.Join(r.Spent, ", "))
+	}
+	for i, p := range r.Checkpoints {
+		name := ""
+		if i == 0 {
+			name = "summaries"
+		}
+		stale := ""
+		if len(p.Stale) > 0 {
+			stale = "; changed since: " + strings.Join(p.Stale, ", ")
+		}
+		say(name, "event %d: %s tokens became %s, of %s%s", p.At, words.Tokens(p.Before), words.Tokens(p.After), rangeWords(p.Ranges), stale)
+	}
+	return c
+}
+
+func about(n int) string { return words.Tokens(session.Tokens{N: n}) }
+
+func exactly(n int) string { return words.Tokens(session.Tokens{N: n, By: "provider"}) }
+
+func capacityWords(r compact.Report) string {
+	source := map[string]string{
+		"setting": "by your settings", "learned": "as an error of the provider said", "reported": "as the provider says", "catalogue": "by the built-in table",
+	}
+	if r.Capacity.N <= 0 {
+		return "not known, and none is invented: nothing begins by itself before the provider reports one"
+	}
+	s := fmt.Sprintf("%s tokens, %s", exactly(r.Capacity.N), cmp.Or(source[r.Capacity.Source], r.Capacity.Source))
+	if r.Budget < r.Capacity.N {
+		s += fmt.Sprintf("; %s of them are used (context.input_limit_tokens lifts that)", exactly(r.Budget))
+	}
+	return s
+}
+
+func triggerWords(r compact.Report) string {
+	switch {
+	case r.Mode == "disabled":
+		return "none: the mode is disabled"
+	case r.Trigger == 0:
+		return "none: the capacity is not known"
+	case r.TriggerBy == "setting":
+		return fmt.Sprintf("%s tokens, by context.compaction.threshold_tokens", exactly(r.Trigger))
+	}
+	return fmt.Sprintf("%s tokens, 80 %% of what is used", exactly(r.Trigger))
+}
+
+func askerWords(r compact.Report) string {
+	var out []string
+	for i, a := range r.Summarizers {
+		s := a.Model.String()
+		if !r.Own {
+			s = fmt.Sprintf("%d. %s", i+1, s)
+		}
+		switch {
+		case a.Problem != "":
+			s += " (can't be asked: " + asStarted(words.OneLine(a.Problem)) + ")"
+		case a.Window.N > 0:
+			s += " (" + exactly(a.Window.N) + ")"
+		default:
+			s += " (window not known)"
+		}
+		out = append(out, s)
+	}
+	s := strings.Join(out, ", ")
+	if r.Own {
+		return s + ": the agent's own, by text; none is set in routing.summarization_models"
+	}
+	return s + ": by text; of routing.summarization_models"
+}
+
+func rangeWords(ranges []session.Range) string {
+	var out []string
+	for _, r := range ranges {
+		out = append(out, r.From.String()+"–"+r.To.String())
+	}
+	return "items " + strings.Join(out, ", ")
+}

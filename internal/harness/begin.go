@@ -1,0 +1,20 @@
+package harness
+
+import (
+	"slices"
+
+	"varve/internal/session"
+)
+
+// begins puts settings that have changed before the beginning of a turn (SUM-7).
+// Those of a run that begins are in its opening.
+func (l *Loop) begins(s session.State, facts []session.Fact) []session.Fact {
+	if l.renewed == nil || s.Branch.Run != l.env.Run || !opensTurn(s, facts) {
+		return facts
+	}
+	return append(l.renewed(s), facts...)
+}
+
+func opensTurn(s session.State, facts []session.Fact) bool {
+	return s.Branch.Turn == nil && slices.ContainsFunc(facts, func(f session.Fact) bool { _, ok := f.Event.(session.UserSaid); return ok })
+}

@@ -1,0 +1,49 @@
+package harness
+
+import (
+	"context"
+
+	"varve/internal/compact"
+	"varve/internal/session"
+)
+
+// mostPoints is how many checkpoints a report names.
+const mostPoints = 5
+
+// Report says what fills the window of a branch, and what becomes of it
+// (CMP-15). summarizers is the configured list of now.
+func (s *Session) Report(ctx context.Context, st session.State, resolve Resolve, summarizers []session.Model) compact.Report {
+	sp := &Speaker{resolve: resolve}
+	own := len(summarizers) == 0
+	if own {
+		summarizers = []session.Model{st.Branch.Model}
+	}
+	var askers []compact.Asker
+	for _, m := range summarizers {
+		a := compact.Asker{Model: m, Window: session.Capacity{Source: "none"}}
+		if target, err := resolve(ctx, m); err != nil {
+			a.Problem = err.Error()
+		} else {
+			a.Window = sp.window(st, m, target, own)
+		}
+		askers = append(askers, a)
+	}
+	r := compact.ReportOf(st, sp.room(ctx, st), askers, own)
+	if r.Capacity.Source == "" {
+		r.Capacity.Source = "none"
+	}
+	at := st.Branch.Checkpoint.At
+	for len(r.Checkpoints) < mostPoints && at != 0 {
+		e, err := s.Entry(at)
+		if err != nil {
+			break // verify says what is missing
+		}
+		ev, ok := e.Event.(session.CheckpointCommitted)
+		if !ok {
+			break
+		}
+		r.Checkpoints = append(r.Checkpoints, compact.Point{At: at, Ranges: ev.Ranges, Before: ev.Before, After: ev.After, Stale: ev.Stale})
+		at = ev.Replaces.Seq
+	}
+	return r
+}

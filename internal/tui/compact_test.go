@@ -1,0 +1,333 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"varve/internal/harness/drive"
+	"varve/internal/session"
+	"varve/internal/tui/plain"
+)
+
+func aContext() ContextInfo {
+	return ContextInfo{
+		Model: "acme/large", Used: session.Tokens{N: 61_200, By: "est"}, Capacity: 128_000, Sizing: 100_000, Trigger: 102_400,
+		Layers: []ContextLayer{
+			{"tool definitions", 1, 2400},
+			{"instructions", 2, 900},
+			{"summary of before", 1, 1800},
+			{"your messages", 12, 4100},
+			{"answers", 30, 9000},
+			{"thinking", 14, 3000},
+			{"tool calls", 41, 5000},
+			{"results: bash", 22, 24_000},
+			{"results: read", 9, 11_000},
+			{"plan", 1, 0},
+		},
+		Facts: []ContextFact{
+			{"sizes", "layers are estimates, marked ~; the whole is the provider's own count where it has no ~"},
+			{"trigger", "102k tokens, 80 % of what is used"},
+			{"mode", "standalone"},
+			{"summarized by", "1. acme/small (32.8k), 2. acme/tiny (can't be asked: no key): by text; of routing.summarization_models"},
+			{"summaries", "event 812: 110k tokens became ~9.1k, of items 6–801.2; changed since: greet.go"},
+			{"", "event 340: 104k tokens became ~8.0k, of items 6–330"},
+		},
+	}
+}
+
+func TestGoldenContext(t *testing.T) { // TUI-6, CMP-15
+	moment(t, "context", "What fills the window: one bar with the trigger's mark, a row for each layer, then what is known of compaction. It scrolls where it is too high.",
+		noColours(), (*stage).begun, func(s *stage) { s.press("/context<enter>") })
+	var b strings.Builder
+	over, unknown, small := aContext(), aContext(), aContext()
+	over.Capacity, over.Trigger = 40_000, 32_000
+	unknown.Capacity, unknown.Trigger = 0, 0
+	small.Used, small.Capacity, small.Trigger, small.Layers = session.Tokens{N: 700, By: "provider"}, 2048, 1635, small.Layers[:2]
+	for _, c := range []ContextInfo{over, unknown, small} {
+		for _, w := range []int{20, 40, 78} {
+			lines := c.Lines(w)
+			fits(t, lines, w, len(lines))
+			fmt.Fprintf(&b, "\n==== %d columns\n%s\n", w, strings.Join(lines[:8], "\n"))
+		}
+	}
+	golden(t, "context_sizes", "More than fits is said and never only 100 %; a window that is not known is drawn for an estimate; a small one.", b.String()) // case CMP-19
+}
+
+// summing is a compaction that is under way, after an answered question.
+func (s *stage) summing(by string, chain ...session.Model) session.Seq {
+	if len(s.a.entries) == 0 {
+		s.begun()
+		turn := s.a.say("Where is the greeting?")
+		q := s.a.put(session.RequestSent{Purpose: "agent", Turn: turn, Attempt: 1, Model: s.a.ident.Model, Capacity: session.Capacity{N: 200_000, Source: "catalogue"}})
+		s.a.answer(q, "assistant", "In greet.go.")
+		s.a.put(session.TurnEnded{Turn: turn, Status: "completed"})
+	}
+	s.a.put(session.CompactionRequested{By: by})
+	return s.a.put(session.CompactionStarted{Reason: by, Mode: "standalone", Route: "one_shot", Chain: chain, Ranges: []session.Range{{From: session.ItemID{Seq: 5}, To: session.ItemID{Seq: 7}}}}, "Write a handoff.")
+}
+
+var (
+	small = session.Model{Provider: "acme", API: "openai-chat", Model: "small"}
+	tiny  = session.Model{Provider: "acme", API: "openai-chat", Model: "tiny"}
+)
+
+func (s *stage) tries(c session.Seq, i, n int, m session.Model) {
+	s.a.put(session.SummarizerTried{Compaction: c, I: i, N: n, Model: m, Outcome: "started"})
+	s.a.put(session.ToastPosted{Level: "info", Code: "compaction.asks", About: c, Args: map[string]string{"model": m.String(), "i": fmt.Sprint(i), "n": fmt.Sprint(n)}})
+}
+
+// streams is what came of a request to a summarizer.
+func (s *stage) streams(q session.Seq, text string) {
+	s.a.pulses = []drive.Pulse{
+		{Job: fmt.Sprintf("ask:%d", q), Kind: "summary", Name: "one_shot"}, {Job: fmt.Sprintf("ask:%d", q), Kind: "text", Text: []byte(text)},
+	}
+	s.now()
+}
+
+// The box shows who is asked, which attempt, and what came of this attempt alone:
+// what an earlier one wrote is gone with it. The text that is installed stays.
+func TestBoxShowsOneAttempt(t *testing.T) { // TUI-8, FIN-4, MR-12, case CMP-05
+	scene(t, func(s *stage) {
+		c := s.summing("user", tiny, small)
+		s.tries(c, 1, 2, tiny)
+		q := s.a.put(session.RequestSent{Purpose: "one_shot", Compaction: c, Unit: "one_shot", Attempt: 1, I: 1, N: 2, Model: tiny})
+		s.streams(q, "## Objective\nfirst words of the first attempt")
+		s.sees("── Summarizing the conversation", "acme/tiny 1/2 · one request", "first words of the first attempt", "Esc stops it ─", "Summarizing with acme/tiny (1/2).")
+		s.lacks("attempt 2", "goes on")
+		s.a.put(session.ReplyRejected{Request: q, Class: "length", RawFinish: "length"})
+		s.now()
+		s.sees("acme/tiny 1/2 · one request · attempt 2", "the last attempt gave nothing: its answer was cut off")
+		s.lacks("first words", "asked again")
+		s.a.put(session.SummarizerTried{Compaction: c, I: 1, N: 2, Model: tiny, Outcome: "spent", Why: "length"})
+		s.tries(c, 2, 2, small)
+		q2 := s.a.put(session.RequestSent{Purpose: "one_shot", Compaction: c, Unit: "one_shot", Attempt: 1, I: 2, N: 2, Model: small})
+		s.now() // the pulse of the attempt before is still in the mailbox
+		s.lacks("first words", "attempt 2")
+		s.streams(q2, "## Objective\nsecond words")
+		s.sees("acme/small 2/2 · one request", "second words", "acme/tiny (1/2) gave no summary: its answer was cut off", "Summarizing with acme/small (2/2).")
+		s.lacks("first words", "asked again")
+		s.a.put(session.ReplyCompleted{Request: q2, Finish: "natural"})
+		s.a.put(session.CheckpointCommitted{
+			Compaction: c, Kind: "text", Ranges: []session.Range{{From: session.ItemID{Seq: 5}, To: session.ItemID{Seq: 7}}}, Stale: []string{"greet.go"},
+			Before: session.Tokens{N: 12_000, By: "provider"}, After: session.Tokens{N: 900, By: "est"}, Fingerprints: session.Text{B: 1},
+		}, "## Objective\nsecond words\n"+strings.Repeat("more\n", 20)+"the last line", "[]")
+		s.a.put(session.ToastPosted{Level: "success", Code: "compaction.done", Args: map[string]string{"before": "12000", "after": "900"}})
+		s.a.pulses = nil
+		s.now()
+		s.lacks("── Summarizing")
+		s.sees("── Summarized: 12.0k → ~900 tokens", "since they were read: greet.go.", "second words", "more lines (Ctrl+O)", "Summarized: the next request has about 900 tokens, before it was 12,000.")
+		s.press("<ctrl+o>")
+		s.sees("the last line")
+	})
+}
+
+func TestGoldenCompaction(t *testing.T) { // TUI-8, SUM-4, MR-12
+	moment(t, "compact_box", "The box of a compaction in a turn: rules above and below, nothing at its sides; who is asked, how often, the text as it comes.",
+		noColours(), func(s *stage) {
+			turn := s.works("Where is the greeting?")
+			s.a.answer(s.a.last(), "tool_call:ls", "{}")
+			_ = turn
+			c := s.summing("trigger", tiny, small)
+			s.tries(c, 1, 2, tiny)
+			q := s.a.put(session.RequestSent{Purpose: "one_shot", Compaction: c, Unit: "one_shot", Attempt: 1, I: 1, N: 2, Model: tiny})
+			s.a.put(session.ReplyRejected{Request: q, Class: "empty"})
+			q = s.a.put(session.RequestSent{Purpose: "one_shot", Compaction: c, Unit: "one_shot", Attempt: 2, I: 1, N: 2, Model: tiny})
+			s.streams(q, "## Objective\nMake the greeting polite.\n## Constraints\nNever run the deploy script.\n## Work State\n### Completed\nThe greeting was found in greet.go, line 4, and what calls it in main.go.\n### Active\n")
+		}, nil)
+	moment(t, "compact_failed", "A compaction that failed in a turn: why, in words, and what can be done, which nobody has to; the turn goes on.",
+		noColours(), func(s *stage) {
+			s.works("Where is the greeting?")
+			c := s.summing("trigger", tiny)
+			s.a.put(session.SummarizerTried{Compaction: c, I: 1, N: 1, Model: tiny, Outcome: "spent", Why: "length"})
+			s.a.put(session.CompactionFailed{Compaction: c, Kind: "exhausted", Defers: true, Detail: &session.Text{B: 0}}, "length")
+			s.a.tell()
+		}, func(s *stage) {
+			s.a.put(session.ToastPosted{Level: "warning", Code: "compaction.failed", Args: map[string]string{"kind": "exhausted", "detail": "length"}, Actions: []string{"retry", "models", "go_on"}})
+			s.now()
+		})
+}
+
+// The phases of a MapReduce, in numbers.
+func TestBoxCountsMaps(t *testing.T) { // TUI-8, MR-12
+	scene(t, func(s *stage) {
+		for range 5 { // no more segments than items
+			s.a.put(session.ShellRan{}, "$ true")
+		}
+		c := s.summing("user", small)
+		s.tries(c, 1, 1, small)
+		g := s.a.put(session.StagingCreated{Version: 3, Compaction: c, N: 5, Segments: session.Text{B: 0}}, "[]")
+		var asks []session.Seq
+		for i := range 4 {
+			asks = append(asks, s.a.put(session.RequestSent{Purpose: "map", Compaction: c, Unit: fmt.Sprintf("map/%d", i), Attempt: 1, Model: small}))
+		}
+		s.now()
+		s.sees("acme/small 1/1 · maps 0/5, 4 running")
+		for i, q := range asks[:3] {
+			s.a.put(session.ReplyCompleted{Request: q, Finish: "natural"})
+			s.a.put(session.StagingMapped{Staging: g, Ordinal: i, Request: q, Model: small}, "notes")
+		}
+		s.now()
+		s.sees("maps 3/5, 1 running")
+		s.a.put(session.StagingSequenced{Staging: g, Missing: []int{3, 4}, Why: "server"})
+		s.now()
+		s.sees("maps 3/5, 1 running, one at a time")
+		for i, q := range []session.Seq{asks[3], asks[3]} {
+			s.a.put(session.StagingMapped{Staging: g, Ordinal: 3 + i, Request: q, Model: small}, "notes")
+		}
+		s.a.put(session.ReplyCompleted{Request: asks[3], Finish: "natural"})
+		s.now()
+		s.sees("putting 5 notes together")
+		q := s.a.put(session.StagingReduced{Staging: g, Level: 1, Inputs: []int{0, 1, 2, 3, 4}, Final: true}, "## Objective")
+		s.now()
+		s.sees("checking it against its notes, 0/5")
+		s.a.put(session.StagingAudited{Staging: g, Candidate: q, Maps: []int{0, 1, 2, 3, 4}, Text: &session.Text{B: 0}}, "no")
+		s.now()
+		s.sees("correcting it, 1 of 2")
+		s.later(3 * time.Second)
+		s.sees("Summarizing the conversation · ")
+	})
+}
+
+// /compact asks for one with its focus; while a turn runs it waits in sight, and
+// Esc takes it back before it takes the turn. Idle, Esc stops it too.
+func TestCompactCommand(t *testing.T) { // CMP-9, case CMP-17
+	scene(t, func(s *stage) {
+		s.works("Where is the greeting?")
+		s.now()
+		s.press("/compact the greeting<enter>")
+		s.wantCommands(`drive.Compact{Focus:[116 104 101 32 103 114 101 101 116 105 110 103]}`)
+		s.a.put(session.CompactionRequested{By: "user", Focus: &session.Text{B: 0}}, "the greeting")
+		s.now()
+		s.sees("▸ queued: summarize the conversation (the greeting), after what runs now; Esc")
+		s.lacks("── Summarizing")
+		s.press("<esc>")
+		s.wantCommands("drive.Cancel{By:user}")
+		s.a.put(session.CompactionFailed{Kind: "cancelled"})
+		s.now()
+		s.lacks("▸ queued")
+		s.sees("Summarizing was stopped.")
+	})
+	scene(t, func(s *stage) {
+		s.summing("user", small)
+		s.now()
+		s.press("<esc>")
+		s.wantCommands("drive.Cancel{By:user}")
+		if !strings.HasPrefix(s.frameNow().WindowTitle, "● ") {
+			t.Error(s.frameNow().WindowTitle)
+		}
+	})
+	scene(t, func(s *stage) {
+		s.begun()
+		s.now()
+		s.a.answers = func(drive.Command) error { return drive.ErrNothingToCompact }
+		s.press("/compact<enter>")
+		s.sees("there is nothing to compact yet")
+		s.press("/summarizers<enter>")
+		s.sees("2. acme/tiny (can't be asked: no key)")
+	})
+}
+
+// One that another window works on is followed; one that a run left open when it
+// died is said, and nothing counts.
+func TestCompactionOfOthers(t *testing.T) { // LOG-14, TUI-8, MR-9
+	scene(t, func(s *stage) {
+		s.a.busy = true
+		c := s.summing("user", small)
+		s.tries(c, 1, 1, small)
+		s.now()
+		s.sees("── Summarizing the conversation", "acme/small 1/1")
+		s.lacks("Esc stops it")
+		s.a.busy, s.a.notOurs = false, true
+		s.now()
+		s.lacks("── Summarizing the conversation")
+		s.sees("▸ a summary was left open: /compact or a message goes on with it; Esc ends it")
+		if strings.HasPrefix(s.frameNow().WindowTitle, "● ") {
+			t.Error(s.frameNow().WindowTitle)
+		}
+		s.press("<esc>")
+		s.wantCommands("drive.Cancel{By:user}")
+	})
+}
+
+// After checkpoints the whole conversation is still there, and what a frame costs
+// depends on the window: of 5,000 items those that are shown are drawn.
+func TestCompactedStaysReadable(t *testing.T) { // CMP-12, TUI-2, case CMP-26
+	s := newTape(t)
+	for i := range 2500 {
+		s.say(fmt.Sprint("question ", i))
+		s.reply("assistant", fmt.Sprint("answer ", i))
+		if i%500 == 499 {
+			s.put(session.CheckpointCommitted{Kind: "text", Fingerprints: session.Text{B: 1}}, fmt.Sprint("## Objective\nsummary ", i), "[]")
+		}
+	}
+	tr := shows(s)
+	tr.kept = 1 << 20
+	for range 200 { // as many letters
+		tr.view(80, 24)
+	}
+	drawn := 0
+	for _, r := range tr.rows {
+		if r.drawn != nil {
+			drawn++
+		}
+	}
+	if drawn > 24 {
+		t.Errorf("%d rows were drawn for a window of 24 lines", drawn)
+	}
+	for n := 0; !strings.Contains(text(tr, 80, 24), "question 0\n"); n++ {
+		if n > 100 {
+			t.Fatal("the first question can't be reached")
+		}
+		tr.home()
+		for tr.wantsOlder() && tr.first > 1 {
+			tr.prepend(s.entries[max(0, int(tr.first)-1-300) : tr.first-1])
+			tr.home()
+		}
+	}
+}
+
+// What a summarizer's attempts came to is no attempt of the turn, whatever page its
+// request is on.
+func TestAttemptsAtSummariesAreApart(t *testing.T) { // TUI-8, FIN-6
+	s := newTape(t)
+	s.say("Go on.")
+	q := s.put(session.RequestSent{Purpose: "one_shot", Compaction: 1, Unit: "one_shot"})
+	cut := s.last()
+	s.put(session.ReplyRejected{Request: q, Class: "error", Error: &session.ProviderError{Kind: "server"}})
+	s.put(session.SummarizerTried{I: 1, N: 1, Model: small, Outcome: "spent", Why: "server"})
+	tr := newTranscript(plainLook(s.at))
+	tr.add(s.entries[cut:])
+	tr.prepend(s.entries[:cut])
+	got, whole := text(tr, 80, 12), text(shows(s), 80, 12)
+	if got != whole || strings.Contains(got, "asked again") || !strings.Contains(got, "gave no summary") {
+		t.Errorf("by pages\n%s\nat once\n%s", got, whole)
+	}
+}
+
+// Nothing that a log says can drive the terminal or be wider than the window.
+func TestSummaryRowsAreSafe(t *testing.T) { // TUI-9
+	s := newTape(t)
+	evil := "\x1b[2J\x07evil\n"
+	s.put(session.SummarizerTried{I: 1, N: 1, Model: session.Model{Provider: evil, Model: evil}, Outcome: "unbuildable", Why: evil})
+	s.put(session.CompactionFailed{Kind: evil, Detail: &session.Text{B: 0}}, evil)
+	s.put(session.HandoffRejected{Why: "sections", Missing: []string{evil}})
+	s.put(session.CheckpointCommitted{Stale: []string{evil}, ToolsGone: []string{evil}, Fingerprints: session.Text{B: 1}}, evil, "[]")
+	tr := shows(s)
+	for _, w := range []int{20, 41, 80} {
+		lines := tr.view(w, 30)
+		fits(t, lines, w, 30)
+		for _, l := range lines {
+			if plain.Clean(l) != l {
+				t.Errorf("%q", l)
+			}
+		}
+	}
+	c := ContextInfo{Model: evil, Layers: []ContextLayer{{evil, 1, 1}}, Facts: []ContextFact{{"x", evil}}}
+	for _, l := range c.Lines(40) {
+		if plain.Clean(l) != l {
+			t.Errorf("%q", l)
+		}
+	}
+}
