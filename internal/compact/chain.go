@@ -40,7 +40,7 @@ func Spent(c session.Compacting) string {
 
 // classOf names what came of an attempt: an error by its kind.
 func classOf(t session.Tries) string {
-	if t.Error != nil {
+	if (t.Class == "error" || t.Class == "overflow") && t.Error != nil {
 		return t.Error.Kind
 	}
 	return t.Class

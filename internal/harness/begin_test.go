@@ -72,7 +72,7 @@ func TestSummarizersOfTheNextTurn(t *testing.T) {
 
 // Who only compacts begins no turn, though one waits in the queue. // CMP-9, case CMP-29
 func TestNoTurns(t *testing.T) {
-	w := roomy(t, 100_000, text("One is a number."), text(handoff("count")))
+	w := roomy(t, 100_000, big("One is a number.", 200), text(handoff("count")))
 	l := w.start()
 	say(t, l, "one")
 	ended(t, l, 1)

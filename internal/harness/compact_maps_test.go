@@ -361,8 +361,9 @@ committed [{6 35}]`; story != want {
 	w.summarizers(12_000)
 	l = w.talked(3, 5_000)
 	w.does("map", func(int, scripted.Request) []scripted.Step { return long(4_500) })
+	w.does("reduce", func(int, scripted.Request) []scripted.Step { return long(4_600) }) // each alone, and none the shorter for it
 	before := shownView(t, l)
-	if f := compacted(t, l); f == nil || f.Kind != "summaries_too_large" || shownView(t, l) != before || w.count("reduce") != 0 {
+	if f := compacted(t, l); f == nil || f.Kind != "summaries_too_large" || shownView(t, l) != before || w.count("reduce") != 3 {
 		t.Errorf("%+v\n%s", f, staged(t, l))
 	}
 	w.summarizers(12_000) // its budget is spent; a larger model goes on with its notes
@@ -372,6 +373,7 @@ committed [{6 35}]`; story != want {
 		t.Errorf("%+v", f)
 	}
 	w.opts.Summarizers = func() []session.Model { return other }
+	w.does("reduce", func(int, scripted.Request) []scripted.Step { return whole(handoff("joined")) })
 	l = restarted(t, w, l)
 	if f := compacted(t, l); f != nil || w.count("map") != 3 {
 		t.Errorf("%+v, %d maps\n%s", f, w.count("map"), staged(t, l))
