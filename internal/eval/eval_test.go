@@ -43,6 +43,9 @@ func TestOffline(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "table.txt", b.Bytes())
+	_, rows, _ := strings.Cut(b.String(), "\n\n")
+	rows, _, _ = strings.Cut(rows, "\n\n")
+	inPage(t, map[string]string{"table": rows + "\n"})
 	golden(t, "picture.svg", []byte(r.Picture()))
 	if !r.OK() {
 		t.Error("a row does not hold")
