@@ -32,6 +32,9 @@ func Run(ctx context.Context, dir string) (Report, error) {
 	out := Report{Trace: Trace{Revision: revision(), Bytes: len(long), Turns: 24, Markers: markers, Stale: stale}, Limits: Limits}
 	for i, p := range paths {
 		row, err := p.run(ctx, filepath.Join(dir, fmt.Sprint(i)))
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("it was not through after %v, and waits for something that does not come", patience)
+		}
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", p.name, err)
 		}
