@@ -87,8 +87,8 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 		done || exit 1; \
 	done
 
-eval: build ## the offline evaluation of compaction (comes with compaction)
-	@./bin/agent eval offline
+eval: build ## the offline evaluation of compaction (ARGS="--json", "--picture FILE.svg")
+	@./bin/agent eval offline $(ARGS)
 
 golden: ## rewrite scripts, screens and tables from what the program does now
 	UPDATE=1 go test ./...

@@ -180,7 +180,7 @@ func rootCommand(e *env) *cobra.Command {
 	root.Flags().BoolVar(&f.cont, "continue", false, "go on with the last session in this folder")
 	root.AddCommand(
 		runCommand(e, f), resumeCommand(e, f), sessionCommand(e, f), modelsCommand(e, f), configCommand(e, f),
-		doctorCommand(e, f), gcCommand(e, f), demoCommand(e, f),
+		doctorCommand(e, f), gcCommand(e, f), demoCommand(e, f), evalCommand(e),
 		&cobra.Command{
 			Use: "version", Short: "Say which version this is", Args: cobra.NoArgs,
 			Run: func(*cobra.Command, []string) { printVersion(e.out) },

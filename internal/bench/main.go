@@ -53,6 +53,8 @@ var measures = []measure{
 	{"PERF-5", stream},
 	{"PERF-3", openLarge},
 	{"PERF-9", browse},
+	{"PERF-11", planLong},
+	{"PERF-12", grow},
 }
 
 // A bench is one run of this program.

@@ -41,6 +41,7 @@ var floors = []room{
 	{floor: 3, path: "internal/tui/plain", says: "makes untrusted text safe for a terminal", may: "-"},
 	{floor: 3, path: "internal/export", says: "shows a conversation outside of the program", may: "session, words, tui/markdown, tui/plain"},
 	{floor: 3, path: "internal/acp", says: "lets an editor drive a session", may: "session, harness, harness/drive"},
+	{floor: 3, path: "internal/eval", says: "plays one kept trace through every way of making a context short, and counts what survives", may: "session, harness, harness/drive, harness/tools, providers, content, jsonl"},
 	{floor: 2, path: "internal/harness", says: "runs one session on this machine: the loop, and the runners of jobs", may: "all below, harness/tools"},
 	{floor: 2, path: "internal/harness/tools", says: "does on this machine what the model asked for", may: "session, content"},
 	{floor: 2, path: "internal/hosted", says: "runs sessions on Temporal, PostgreSQL and object storage, with the same verbs", may: "session, compact, harness/drive, harness/tools, providers, content", tree: true},
