@@ -10,12 +10,6 @@ import (
 	"testing"
 )
 
-// arriving are tests of branches that are not merged yet: the page names them,
-// and they may be missing here. Empty it when they are there.
-var arriving = regexp.MustCompile(`^(internal/harness TestWire\w+|internal/tui Test(CompactedStaysReadable|BoxShowsOneAttempt|GoldenContext)|` +
-	`internal/compact Test(PlanAndCommit|Scripts|PackingCoversTheSource|MapReduceComesToItsEnd|ReductionsEnd|Fingerprint|Report)|` +
-	`cmd/agent TestSummarizersOfNow|cmd/agent/testdata/script (compact|compact_stop|run_compact)\.txt)$`)
-
 // shown are the tests that the rows of docs/promises.md name, as folder and
 // name, and what is wrong with the rows.
 func shown(page string) (tests, wrong []string) {
@@ -59,7 +53,7 @@ func TestPromisesAreShown(t *testing.T) {
 	tests, wrong := shown(read(t, "docs/promises.md"))
 	for _, test := range tests {
 		dir, name, _ := strings.Cut(test, " ")
-		if !there(dir, name) && !arriving.MatchString(test) {
+		if !there(dir, name) {
 			wrong = append(wrong, fmt.Sprintf("there is no %s in %s", name, dir))
 		}
 	}
