@@ -181,7 +181,7 @@ type known struct {
 }
 
 func (k known) Hash(real string) (string, bool) {
-	o, ok := k.sess.File(real)
+	o, ok := k.sess.FileOn(k.s.Branch.Name, real)
 	return o.SHA256, ok
 }
 

@@ -13,6 +13,13 @@ func (s *Session) File(path string) (session.FileObserved, bool) {
 	return s.fold.File(path)
 }
 
+// FileOn returns the content that a branch last saw at a path.
+func (s *Session) FileOn(branch, path string) (session.FileObserved, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.fold.FileOn(branch, path)
+}
+
 // Observed lists what the session last saw of each file, by path.
 func (s *Session) Observed() []session.FileObserved {
 	s.mu.RLock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -438,5 +439,47 @@ func TestTasksAreDeletedWithTheirParent(t *testing.T) {
 	}
 	if !slices.Equal(order, []string{"t2", "t1", "main"}) || !slices.Equal(s.Left(), []string{"b2"}) {
 		t.Errorf("%q, left %q", order, s.Left())
+	}
+}
+
+// Two branches that work in one folder don't overwrite each other's changes:
+// what the other has written is none that this one's model has seen. // TOOL-2, LOG-6, SES-16
+func TestBranchesDontOverwriteEachOther(t *testing.T) {
+	w := newWorld(t,
+		calls("write", `{"file_path":"f.txt","content":"one\n"}`), text("Written."),
+		calls("edit", `{"file_path":"f.txt","old_string":"one","new_string":"two"}`), text("Edited in the fork."),
+		calls("write", `{"file_path":"f.txt","content":"three\n"}`), text("Tried."),
+		calls("read", `{"file_path":"f.txt"}`), calls("write", `{"file_path":"f.txt","content":"three\n"}`), text("Read, then written."),
+	)
+	l := w.start()
+	say(t, l, "write")
+	ended(t, l, 1)
+	out, err := l.Operate(t.Context(), drive.Fork{From: session.Reference{Branch: "main", Select: "head"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.opts.Branch = out.Branch
+	fork := w.resume(l.Session.Path())
+	say(t, fork, "edit") // it has seen what its parent wrote
+	idle(t, fork)
+	file := filepath.Join(w.opts.Workspace, "f.txt")
+	if b := must(os.ReadFile(file)); string(b) != "two\n" {
+		t.Fatalf("%q\n%s", b, story(t, fork))
+	}
+	if err := l.Session.CatchUp(); err != nil {
+		t.Fatal(err)
+	}
+	say(t, l, "write over it")
+	idle(t, l)
+	if b := must(os.ReadFile(file)); string(b) != "two\n" {
+		t.Errorf("%q\n%s", b, story(t, l))
+	}
+	if s := story(t, l); !strings.Contains(s, "has changed since it was last read") {
+		t.Error(s)
+	}
+	say(t, l, "read it first")
+	idle(t, l)
+	if b := must(os.ReadFile(file)); string(b) != "three\n" {
+		t.Errorf("%q\n%s", b, story(t, l))
 	}
 }

@@ -30,7 +30,14 @@ type branch struct {
 	labels []Label
 	parts  []*stretch // at least one
 	mine   mine
-	asks   []Asking // requests to summarizers without an answer, also of a compaction that is over
+	asks   []Asking            // requests to summarizers without an answer, also of a compaction that is over
+	files  map[string]observed // that its model has seen, by path
+}
+
+// observed is what a branch has seen of a file, and when.
+type observed struct {
+	at Seq
+	FileObserved
 }
 
 // mine is what only grows and is yet each branch's own: two branches may be
@@ -93,6 +100,17 @@ func (f *Fold) File(path string) (FileObserved, bool) {
 	return o, ok
 }
 
+// FileOn returns the content that a branch last saw at a path: what another
+// branch has written there since is no news to its model.
+func (f *Fold) FileOn(branch, path string) (FileObserved, bool) {
+	b := f.branches[branch]
+	if b == nil {
+		return FileObserved{}, false
+	}
+	o, ok := b.files[PathKey(path)]
+	return o.FileObserved, ok
+}
+
 // Files lists what the session last saw of each file, by path.
 func (f *Fold) Files() []FileObserved {
 	return slices.SortedFunc(maps.Values(f.files), func(a, b FileObserved) int { return strings.Compare(a.Path, b.Path) })
@@ -120,6 +138,12 @@ func (f *Fold) Apply(e Entry) error {
 		return nil
 	}
 	f.grow(e)
+	if o, ok := e.Event.(FileObserved); ok {
+		if b.files == nil {
+			b.files = map[string]observed{}
+		}
+		b.files[o.Path] = observed{e.Seq, o}
+	}
 	f.applyMine(b, e)
 	f.applySession(b, e)
 	f.applyTurn(b, e)
