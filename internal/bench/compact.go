@@ -47,7 +47,7 @@ func planLong(b *bench) ([]row, error) {
 	var read, plan, less time.Duration
 	for range runs {
 		read = faster(read, func() {
-			for it := range all.Branch.View.All {
+			for it := range all.Branch.View.Refs {
 				sum += it.Tokens.N
 			}
 		})

@@ -17,7 +17,7 @@ import (
 // git runs git as a person would, in a folder of the workspace.
 func (k *bench) git(dir string, args ...string) string {
 	k.Helper()
-	c := exec.Command("git", append([]string{"-c", "user.name=u", "-c", "user.email=u@example.org", "-c", "commit.gpgsign=false", "-c", "protocol.file.allow=always"}, args...)...)
+	c := exec.Command("git", append([]string{"-c", "user.name=u", "-c", "user.email=u@example.org", "-c", "commit.gpgsign=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "protocol.file.allow=always"}, args...)...)
 	c.Dir = filepath.Join(k.ws, dir)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + k.ws, "GIT_CONFIG_NOSYSTEM=1"}
 	out, err := c.CombinedOutput()
