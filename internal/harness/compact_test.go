@@ -335,3 +335,32 @@ committed [{6 30}]`; got != want || mapped != 5 {
 		t.Error(got)
 	}
 }
+
+// A revert ends a compaction that is under way: its request has an end in the
+// log, and nothing of it lands on the state that was gone back to. // BRN-10, FIN-6
+func TestRevertEndsACompaction(t *testing.T) {
+	w := roomy(t, 100_000, big("One.", 400), big("Two.", 400), hang("half"))
+	w.rest = text("ok")
+	l := w.start()
+	say(t, l, "one")
+	ended(t, l, 1)
+	say(t, l, "two")
+	ended(t, l, 2)
+	submit(t, l, drive.Compact{})
+	until(t, l, "the request", func(e session.Entry) bool {
+		sent, ok := e.Event.(session.RequestSent)
+		return ok && sent.Compaction != 0
+	})
+	if _, err := l.Operate(t.Context(), drive.Revert{Branch: "main", Message: lastOf(userItems(l.Session, "main"))}); err != nil {
+		t.Fatal(err)
+	}
+	say(t, l, "three")
+	idle(t, l)
+	story := compactions(t, l)
+	if _, end, _ := strings.Cut(story, "sent one_shot 1, limit 0\n"); end != "rejected cancelled\nfailed cancelled, defers false\nrequest\nended completed" {
+		t.Error(story)
+	}
+	if b := l.State().Branch; b.Compaction != nil || b.Asked != nil {
+		t.Errorf("%+v", b.Compaction)
+	}
+}

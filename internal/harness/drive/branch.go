@@ -111,6 +111,10 @@ func Operate(f Family, op Operation, live bool) (Step, error) {
 	if err := possible(f, op); err != nil {
 		return Step{}, err
 	}
+	if s.Compaction != nil || s.Asked != nil { // BRN-10: what was under way is closed
+		step.Facts, step.More = abandon(f.State(branch), "cancelled", nil), true
+		return step, nil
+	}
 	if t := s.Turn; t != nil {
 		step.Facts, step.More = closing(*t), true
 		return step, nil
