@@ -19,5 +19,5 @@ func TestMain(m *testing.M) {
 
 // parts are what other processes do, by name.
 func parts() map[string]func() {
-	return map[string]func(){"work": workForever, "wait": waitForever, "leave": leaveBehind}
+	return map[string]func(){"work": workForever, "wait": waitForever, "leave": leaveBehind, "compactToTheEnd": compactToTheEnd}
 }
