@@ -100,7 +100,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return verifySession(e.out, path, content.Open(m.folders.Data), asJSON)
+			return verifySession(e.out, path, args[0], content.Open(m.folders.Data), asJSON)
 		},
 	}
 	requests := &cobra.Command{
@@ -178,7 +178,12 @@ func withSession(f *flags, id string, do func(*machine, *harness.Session) error)
 	if err := do(m, s); err != nil {
 		return err
 	}
-	if d := s.Damage(); len(d) > 0 {
+	d := s.Damage()
+	if len(d) > 0 && !slices.ContainsFunc(d, func(d jsonl.Damage) bool { return d.Kind != jsonl.Chain }) {
+		return exit(exitSession, "%s of this session changed after being written, the first at line %d; what is shown is what stands there now. `agent session repair %s` says what is lost and closes that off",
+			words.Count(len(d), "place"), d[0].Line, id)
+	}
+	if len(d) > 0 {
 		return exit(exitSession, "%s of this session can't be read, the first at line %d; what is shown is the rest. `agent session repair %s` says what is lost and closes that off",
 			words.Count(len(d), "place"), d[0].Line, id)
 	}
