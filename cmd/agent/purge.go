@@ -124,6 +124,19 @@ func remain(said []harness.Remnant, other int, id string) error {
 	return exit(exitFailed, "%s%s. What the agent said itself is out of the model's sight after `agent session revert %s ITEM` to before it", where, asks, id)
 }
 
+// mostRemnants are listed for a person; JSON has all of them.
+const mostRemnants = 40
+
+func sayRemnants(e *env, all []harness.Remnant) {
+	for i, r := range all {
+		if i == mostRemnants {
+			fprintln(e.out, "STAYS: "+words.Count(len(all)-i, "other place")+"; --json lists them")
+			return
+		}
+		fprintln(e.out, remnantWords(r))
+	}
+}
+
 // remnantWords say where words stand still.
 func remnantWords(r harness.Remnant) string {
 	s := fmt.Sprintf("STAYS: event %d on %s, %s", r.Event, words.OneLine(r.Branch), typeWords(r.Type))
@@ -199,9 +212,7 @@ func (p *purge) list(plan *harness.Purging, also []beside) {
 	for _, path := range plan.Also {
 		say(1, "STAYS: %s holds the same text", path)
 	}
-	for _, r := range plan.Remnants {
-		fprintln(p.e.out, remnantWords(r))
-	}
+	sayRemnants(p.e, plan.Remnants)
 	say(len(plan.Holdings), "%s; look with `%s session search` for others.", wordsLookedFor, self)
 	say(len(plan.Short), "The text is short: other texts that hold it by chance are not looked for.")
 }

@@ -144,10 +144,8 @@ func replaced(c *cobra.Command, e *env, f *flags, asJSON bool, id string, o driv
 		printJSON(e.out, came)
 	}
 	sayReplaced(e, asJSON, id, o.Why, out.Swapped)
-	for _, r := range stays {
-		if !asJSON {
-			fprintln(e.out, remnantWords(r))
-		}
+	if !asJSON {
+		sayRemnants(e, stays)
 	}
 	if err := notReplaced(out.Swapped); err != nil {
 		return err

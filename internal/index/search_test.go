@@ -211,11 +211,14 @@ func TestSearchLeavesDeletedBranchesOut(t *testing.T) {
 		fact("b2", session.InputQueued{Kind: "queue"}, "needle"), fact("b2", session.UserSaid{Via: "queue", Entry: 10}), // 11
 		fact("b2", session.ItemReplaced{Item: session.Seq(2).Item(), Why: "repair"}, "needle there"),
 		fact("b4", session.BranchCreated{Name: "b4", From: from("main", 4, "empty"), Purpose: "task"}), fact("b4", said, "needle"), // 14
-		fact("b2", session.BranchDeleted{}), fact("b4", session.BranchDeleted{}), fact("main", session.BranchDeleted{}),
+		fact("b2", session.BranchDeleted{}), fact("main", session.BranchDeleted{}),
 	}
 	dir := t.TempDir()
 	put(t, dir, "x", linesOf(t, facts...))
-	const want = "8 user [|needle|]\n6 user [|needle|]\n3 tool_result [|needle|]\n2 user [|needle|]"
+	put(t, dir, "y", linesOf(t, append(slices.Clone(facts[:5]), // what b5 took over of b2 is of main, up to 2
+		fact("b5", session.BranchCreated{Name: "b5", From: from("b2", 2, "through"), Purpose: "fork"}),
+		fact("main", session.BranchDeleted{}), fact("b2", session.BranchDeleted{}))...))
+	const want = "14 user [|needle|]\n8 user [|needle|]\n6 user [|needle|]\n3 tool_result [|needle|]\n2 user [|needle|]\n2 user [|needle|]"
 	state := t.TempDir()
 	for range 2 { // as it was read, and as the index kept it
 		x := Open(dir, state)
