@@ -209,7 +209,12 @@ func (w *way) operate(c *cobra.Command, id string, ask func(*harness.Session, st
 		}
 	}
 	var said told
-	if w.files != "files" {
+	if r, ok := op.(drive.RollBack); ok && w.files != "files" && backAt(s, s.State(r.Branch).Branch.Head, r.Label) {
+		said = told{
+			json: map[string]any{"branch": r.Branch, "head": s.State(r.Branch).Branch.Head, "already": true},
+			err:  fmt.Sprintf("%s was taken back already, and nothing has changed since: the conversation is as it was.", r.Label),
+		}
+	} else if w.files != "files" {
 		if out, err = s.Operate(c.Context(), m.folders.State, op); err != nil {
 			return operationErr(err, op.Of())
 		}
@@ -297,6 +302,7 @@ type labelJSON struct {
 	At      string `json:"at"`
 	Before  string `json:"before"`
 	Preview string `json:"preview,omitempty"`
+	Back    bool   `json:"back,omitempty"` // it is taken back, and nothing has changed since
 }
 
 type limbJSON struct {
@@ -326,7 +332,7 @@ func showTree(w io.Writer, s *harness.Session, asJSON bool) error {
 			}
 		}
 		for _, x := range l.Labels {
-			r := labelJSON{Label: x.Name, At: number(x.At), Before: number(x.To.Seq)}
+			r := labelJSON{Label: x.Name, At: number(x.At), Before: number(x.To.Seq), Back: backAt(s, l.Head, x.Name)}
 			if b, err := s.Load(x.At, x.Preview.B); err == nil {
 				r.Preview = words.OneLine(string(b))
 			}
@@ -362,7 +368,11 @@ func showTree(w io.Writer, s *harness.Session, asJSON bool) error {
 			}
 			fprintln(w, line)
 			for _, r := range l.Reverts {
-				fprintln(w, indent+"  "+r.Label+" went back to before "+r.Before+": "+r.Preview)
+				back := ""
+				if r.Back {
+					back = " (taken back)"
+				}
+				fprintln(w, indent+"  "+r.Label+" went back to before "+r.Before+": "+r.Preview+back)
 			}
 			show(l.Branch, indent+"  ")
 		}

@@ -51,6 +51,6 @@ func removeFile(c *cobra.Command, e *env, m *machine, s *harness.Session, id str
 	if err != nil {
 		return exit(exitSession, "nothing was removed: %w", err)
 	}
-	fmt.Fprintln(e.err, asStarted("The file is removed. Content that no other session names goes with `agent gc`."))
+	fmt.Fprintln(e.err, asStarted(fmt.Sprintf("The file is removed. Stored content that only it named (long texts, files that were read or changed) is on the disk still: `agent gc` removes it once it is %d days old.", int(harness.Grace.Hours()/24))))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ import (
 	"varve/internal/providers"
 	"varve/internal/providers/scripted"
 	"varve/internal/session"
+	"varve/internal/words"
 )
 
 // demoFlags say what is played.
@@ -33,9 +35,27 @@ func demoCommand(e *env, f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo [PROMPT]",
 		Short: "See it work without a key: a scripted model on a sample project",
-		Long: "Demo starts a scripted model on this machine and opens the interface on a small sample project.\n" +
-			"Everything but the model is real. With --puppet a person plays the model, from pages in a\n" +
-			"folder, and the work is done in the current folder (docs/puppet.md).",
+		Long: `Demo starts a scripted model on this machine and opens the interface on a small sample project.
+Everything but the model is real.
+
+With --puppet a person plays the model, and the work is done in the current folder. Each request is a
+page in DIR, request-001.md and so on, which says all that a model would get. The answer is a file with
+the same number, reply-001.md: text, then calls, and @send as its last line.
+
+  I'll look at what is there.
+
+  @call bash
+  command: go test ./...
+  @call write
+  file_path: notes.txt
+  content: <<END
+  a value of
+  several lines
+  END
+  @send
+
+A reply without a call ends the turn. What can't be read is said in error-001.md. The head of each page
+says the rest.`,
 		Example: "  agent demo\n  agent demo --run\n  agent demo --puppet /tmp/pages",
 		Args:    takes(0, whichPrompt),
 		RunE:    func(c *cobra.Command, args []string) error { return runDemo(c.Context(), e, f, d, args) },
@@ -44,7 +64,7 @@ func demoCommand(e *env, f *flags) *cobra.Command {
 	c.Flags().BoolVar(&d.run, "run", false, "one turn without a screen")
 	c.Flags().BoolVar(&d.cont, "continue", false, "go on with the last session in this folder")
 	c.Flags().StringVar(&d.output, "output", "text", "with --run: text, json or stream-json")
-	c.Flags().StringVar(&d.dir, "dir", "", "put the sample project here (default: a new temporary folder)")
+	c.Flags().StringVar(&d.dir, "dir", "", "put the sample project into this new or empty folder (default: a temporary one)")
 	return c
 }
 
@@ -84,7 +104,12 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 				return exit(exitUsage, "%w", err)
 			}
 		} else if m.workspace, err = sampleProject(d.dir); err != nil {
+			if errors.Is(err, demo.ErrFolder) {
+				return exit(exitUsage, "--dir %s: %w; nothing was written: give a new or empty folder", d.dir, err)
+			}
 			return exit(exitUsage, "sample project: %w", err)
+		} else if d.run {
+			fprintln(e.err, "The sample project is in "+words.OneLine(m.workspace)+".")
 		}
 		m.sample = m.workspace
 		story := demo.Tally()
@@ -204,12 +229,24 @@ func (m *machine) lastDemo() error {
 	return nil
 }
 
+// sampleName is how a sample's temporary folder begins.
+const sampleName = "varve-demo-"
+
+// renewSample makes a sample anew for the next session, since it may be half
+// mended by now. In a folder that a person named no file is touched.
+func renewSample(dir string) error {
+	if strings.HasPrefix(filepath.Base(dir), sampleName) {
+		return demo.Renew(dir)
+	}
+	return demo.Write(dir)
+}
+
 // sampleProject writes the sample into a folder, a new one where none is
 // named.
 func sampleProject(dir string) (string, error) {
 	if dir == "" {
 		var err error
-		if dir, err = os.MkdirTemp("", "varve-demo-"); err != nil {
+		if dir, err = os.MkdirTemp("", sampleName); err != nil {
 			return "", err
 		}
 	} else if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -225,7 +225,7 @@ func (d *desk) move(path string) error {
 		}
 	case d.m.sample != "":
 		d.m.workspace = d.m.sample
-		if err := demo.Write(d.m.sample); err != nil {
+		if err := renewSample(d.m.sample); err != nil {
 			return err
 		}
 	}

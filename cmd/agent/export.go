@@ -48,7 +48,12 @@ func exportCommand(e *env, f *flags) *cobra.Command {
 var formats = map[string]string{".jsonl": "jsonl", ".md": "md", ".markdown": "md", ".html": "html", ".htm": "html"}
 
 func (x *exportFlags) export(e *env, s *harness.Session) error {
-	format := cmp.Or(x.format, formats[strings.ToLower(filepath.Ext(x.out))], "jsonl")
+	ending := filepath.Ext(x.out)
+	byName := formats[strings.ToLower(ending)]
+	if toFile := x.out != "" && x.out != "-"; toFile && x.format == "" && byName == "" && ending != "" {
+		return exit(exitUsage, "-o %s: there is no format for %s: the name ends in .jsonl, .md or .html, or --format says which", x.out, ending)
+	}
+	format := cmp.Or(x.format, byName, "jsonl")
 	if format != "jsonl" && format != "md" && format != "html" {
 		return exit(exitUsage, "--format %s: it is jsonl, md or html", format)
 	}
@@ -72,10 +77,32 @@ func (x *exportFlags) export(e *env, s *harness.Session) error {
 	if !whole {
 		return exit(exitSession, "%s The rest was written, and says so itself", said)
 	}
+	if where := x.written(s, branch, format); where != "" {
+		said = strings.TrimSpace(where + "\n" + said)
+	}
 	if said != "" {
 		fprintln(e.err, said)
 	}
 	return nil
+}
+
+// written says what is where; of standard output only which branch it is, where
+// nobody chose it among several.
+func (x *exportFlags) written(s *harness.Session, branch, format string) string {
+	which := "Branch " + words.OneLine(branch)
+	if live := s.Left(); x.branch == "" && len(live) > 1 {
+		which += " (the last used of " + words.OneLine(strings.Join(live, ", ")) + "; --branch takes another)"
+	} else if x.out == "" || x.out == "-" {
+		return ""
+	}
+	if x.out == "" || x.out == "-" {
+		return which + "."
+	}
+	size := ""
+	if st, err := os.Stat(x.out); err == nil {
+		size = ", " + words.Bytes(st.Size())
+	}
+	return fmt.Sprintf("%s is in %s (%s%s).", which, words.OneLine(x.out), format, size)
 }
 
 // place lets write fill the file that was asked for, or standard output.

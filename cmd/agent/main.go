@@ -18,6 +18,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"varve/internal/harness/drive"
 )
 
 // version is set by the build.
@@ -141,10 +143,15 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	if errors.As(err, &e) {
 		code = e.code
 	}
-	if msg := strings.TrimSpace(err.Error()); msg != "" {
+	if msg := inShell(strings.TrimSpace(err.Error())); msg != "" {
 		fmt.Fprintln(errs, "agent: "+asStarted(strings.ReplaceAll(msg, "\n", " ")))
 	}
 	return code
+}
+
+// inShell is an error as a command says it, which follows no session.
+func inShell(msg string) string {
+	return strings.Replace(msg, drive.ErrHeld.Error(), "another window or process is working on this branch: close it there, then try again", 1)
 }
 
 // env is where the program reads and writes.
@@ -210,6 +217,18 @@ func notACommand(c *cobra.Command, args []string) error {
 		return exit(exitUsage, "%q is one argument too many: a prompt is one quoted argument, as in `agent \"why does the build fail?\"`", args[1])
 	}
 	return nil
+}
+
+// aCommand refuses what is none of a command's own, and names what is like it.
+func aCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2
+	if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+		return exit(exitUsage, "there is no command `%s %s`: did you mean `%s`?", c.CommandPath(), args[0], strings.Join(append([]string{c.CommandPath(), like[0]}, args[1:]...), " "))
+	}
+	return exit(exitUsage, "there is no command `%s %s`; `%s --help` lists them", c.CommandPath(), args[0], c.CommandPath())
 }
 
 // errSignal says which signal ended the program (RUN-2).

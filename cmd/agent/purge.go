@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/term"
@@ -92,8 +93,67 @@ func (p *purge) run(ctx context.Context, id string, items []session.ItemID) erro
 	if !*p.asJSON {
 		fprintln(p.e.err, asStarted(fmt.Sprintf("%s of the session changed; the old file is deleted. `agent session verify %s` checks the new one.", words.Count(len(done.Holdings), "event"), id)))
 	}
-	return nil
+	stays := len(plan.Also)
+	for _, h := range plan.Holdings {
+		if h.Stays {
+			stays++
+		}
+	}
+	return remain(plan.Remnants, stays, id)
 }
+
+// remain is an error where words of what was taken out stand elsewhere still: in
+// what says them again, and in other places.
+func remain(said []harness.Remnant, other int, id string) error {
+	if len(said)+other == 0 {
+		return nil
+	}
+	shown, asks := 0, ""
+	for _, r := range said {
+		if len(r.Shown) > 0 {
+			shown++
+		}
+		if r.Kind == string(session.UserItem) || r.Kind == string(session.ResultItem) {
+			asks = ". Those that are messages of yours or results can be redacted too"
+		}
+	}
+	where := fmt.Sprintf("what was named is taken out, but words of it stand in %s still (STAYS, above): a search of the disk finds them", words.Count(len(said)+other, "other place"))
+	if shown > 0 {
+		where += ", and the model is shown " + strconv.Itoa(shown) + " of them"
+	}
+	return exit(exitFailed, "%s%s. What the agent said itself is out of the model's sight after `agent session revert %s ITEM` to before it", where, asks, id)
+}
+
+// mostRemnants are listed for a person; JSON has all of them.
+const mostRemnants = 40
+
+func sayRemnants(e *env, all []harness.Remnant) {
+	for i, r := range all {
+		if i == mostRemnants {
+			fprintln(e.out, "STAYS: "+words.Count(len(all)-i, "other place")+"; --json lists them")
+			return
+		}
+		fprintln(e.out, remnantWords(r))
+	}
+}
+
+// remnantWords say where words stand still.
+func remnantWords(r harness.Remnant) string {
+	s := fmt.Sprintf("STAYS: event %d on %s, %s", r.Event, words.OneLine(r.Branch), typeWords(r.Type))
+	if !r.Item.IsZero() {
+		s = strings.TrimSpace(fmt.Sprintf("STAYS: %s %s %s", r.Item, r.Kind, words.OneLine(r.Name)))
+	}
+	if r.Content {
+		s += " (stored content)"
+	}
+	s += " holds " + words.Count(r.Words, "word") + " of it"
+	if len(r.Shown) > 0 {
+		s += "; the model is shown it on " + words.OneLine(strings.Join(r.Shown, ", "))
+	}
+	return s
+}
+
+func typeWords(t string) string { return holdingWords(harness.Holding{Type: t}) }
 
 func purgeErr(err error) error {
 	if errors.Is(err, harness.ErrShared) || errors.Is(err, harness.ErrUnread) || errors.Is(err, harness.ErrNothing) || errors.Is(err, harness.ErrNoRoom) {
@@ -129,6 +189,7 @@ func (p *purge) list(plan *harness.Purging, also []beside) {
 		printJSON(p.e.out, map[string]any{
 			"dry_run": p.dry, "items": plan.Items, "events": orEmpty(plan.Holdings), "branches": orEmpty(plan.Shown), "checkpoints": orEmpty(plan.Covered),
 			"requests": orEmpty(plan.Requests), "contents": orEmpty(plan.Contents), "shared": orEmpty(plan.Shared), "also": orEmpty(plan.Also), "files": files,
+			"stays": orEmpty(plan.Remnants),
 		})
 		return
 	}
@@ -151,7 +212,8 @@ func (p *purge) list(plan *harness.Purging, also []beside) {
 	for _, path := range plan.Also {
 		say(1, "STAYS: %s holds the same text", path)
 	}
-	say(len(plan.Holdings), "A text that holds only a part of it is not found here: look for that with `%s session search`.", self)
+	sayRemnants(p.e, plan.Remnants)
+	say(len(plan.Holdings), "%s; look with `%s session search` for others.", wordsLookedFor, self)
 	say(len(plan.Short), "The text is short: other texts that hold it by chance are not looked for.")
 }
 
@@ -180,6 +242,9 @@ func holdingWords(h harness.Holding) string {
 	}
 	return s + " (" + h.Type + ")"
 }
+
+// wordsLookedFor says which words are told of where they stay.
+const wordsLookedFor = "Of parts of the text, words of this session that have 8 letters or a digit are told of, and none in the files of the folder"
 
 // besides are the drafts and the history of prompts that hold what goes. A draft
 // that a window has is refused: it would come back.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,10 +117,7 @@ func repairWords(r harness.Repair) repairJSON {
 		j.Lost = []session.Seq{r.First, r.Last}
 	}
 	j.words = func() string {
-		what := map[jsonl.Kind]string{
-			jsonl.Torn: "broken off", jsonl.Foreign: "no event of this session", jsonl.Gap: "events are missing before it",
-			jsonl.Chain: "changed after it was written",
-		}[r.Kind]
+		what := damageIs(r.Kind)
 		which := ""
 		if r.Type != "" && r.Kind != jsonl.Gap {
 			which = ", " + r.Type
@@ -139,6 +137,14 @@ func repairWords(r harness.Repair) repairJSON {
 		return fmt.Sprintf("line %d, byte %d, %s (%s): %s; %s", r.Line, r.From, words.Count(int(r.To-r.From), "byte"), r.Kind, what, lost)
 	}
 	return j
+}
+
+// damageIs says what a kind of damage is.
+func damageIs(k jsonl.Kind) string {
+	return map[jsonl.Kind]string{
+		jsonl.Torn: "broken off", jsonl.Foreign: "no event of this session", jsonl.Gap: "events are missing before it",
+		jsonl.Chain: "changed after it was written",
+	}[k]
 }
 
 // repairsIn lists what earlier repairs of a session name.
@@ -164,7 +170,8 @@ func repairOf(q session.Seq, r session.LogRepaired) repairJSON {
 	return repairJSON{
 		Kind: r.Kind, Line: r.Line, From: r.From, To: r.To, SHA256: r.SHA256, Event: q,
 		words: func() string {
-			return fmt.Sprintf("line %d, byte %d, %s (%s): named by event %d", r.Line, r.From, words.Count(int(r.To-r.From), "byte"), r.Kind, q)
+			return fmt.Sprintf("line %d, byte %d, %s (%s): %s; event %d accounts for it, and nothing is to be done",
+				r.Line, r.From, words.Count(int(r.To-r.From), "byte"), words.OneLine(r.Kind), cmp.Or(damageIs(jsonl.Kind(r.Kind)), "damaged"), q)
 		},
 	}
 }

@@ -161,7 +161,7 @@ func (v *victim) check(what string) (open bool) {
 	v.old = now
 	blobs := content.Open(filepath.Join(v.dir, "data"))
 	if len(now) > 0 && bytes.IndexByte(now, '\n') >= 0 {
-		if err := verifySession(io.Discard, path, blobs, false); err != nil {
+		if err := verifySession(io.Discard, path, path, blobs, false); err != nil {
 			v.t.Fatalf("%s: %v", what, err)
 		}
 	}

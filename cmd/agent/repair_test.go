@@ -104,7 +104,7 @@ func TestRepairSaysWhoHoldsTheSession(t *testing.T) {
 	if r := got.Repaired[0]; r.Kind != "foreign" || r.Line != 3 || r.From != from || r.To != from+1 || len(r.SHA256) != 64 || len(r.Lost) != 2 || r.Lost[0] != 3 || r.Lost[1] != 3 {
 		t.Errorf("%+v", r)
 	}
-	if err := verifySession(&out, path, blobs, false); err != nil {
+	if err := verifySession(&out, path, path, blobs, false); err != nil {
 		t.Error(err)
 	}
 }

@@ -130,11 +130,37 @@ func replaced(c *cobra.Command, e *env, f *flags, asJSON bool, id string, o driv
 	if err != nil {
 		return operationErr(err, o.Branch)
 	}
+	var stays []harness.Remnant
+	if o.Why == "redact" {
+		if stays, err = s.Remnants(c.Context(), redacted(out.Swapped)); err != nil {
+			return sessionErr(err)
+		}
+	}
 	if asJSON {
-		printJSON(e.out, map[string]any{"branch": out.Branch, "revision": s.State(out.Branch).Branch.Head, "items": out.Swapped})
+		came := map[string]any{"branch": out.Branch, "revision": s.State(out.Branch).Branch.Head, "items": out.Swapped}
+		if o.Why == "redact" {
+			came["stays"] = orEmpty(stays)
+		}
+		printJSON(e.out, came)
 	}
 	sayReplaced(e, asJSON, id, o.Why, out.Swapped)
-	return notReplaced(out.Swapped)
+	if !asJSON {
+		sayRemnants(e, stays)
+	}
+	if err := notReplaced(out.Swapped); err != nil {
+		return err
+	}
+	return remain(stays, 0, id)
+}
+
+// redacted are the items whose words are not to be shown any more.
+func redacted(all []drive.Swapped) (ids []session.ItemID) {
+	for _, w := range all {
+		if w.Outcome == drive.Replaced || w.Outcome == drive.Unchanged {
+			ids = append(ids, w.Item)
+		}
+	}
+	return ids
 }
 
 func sayReplaced(e *env, asJSON bool, id, why string, all []drive.Swapped) {
@@ -150,7 +176,7 @@ func sayReplaced(e *env, asJSON bool, id, why string, all []drive.Swapped) {
 	}
 	said := "What stood there stays in the session's file."
 	if why == "redact" {
-		said = "The model is not shown it any more. What stood there stays in the session's file, and earlier points of it show it: `agent session redact " + id + " " + strconv.FormatUint(uint64(all[0].Item.Seq), 10) + " --purge` takes it out."
+		said = "The model is not shown that text there any more. What stood there stays in the session's file, and earlier points of it show it: `agent session redact " + id + " " + strconv.FormatUint(uint64(all[0].Item.Seq), 10) + " --purge` takes it out."
 	}
 	fprintln(e.err, asStarted(said))
 }
@@ -192,7 +218,9 @@ func redactCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 		Long: "Redact puts \"" + drive.WordsRedacted + "\" in the place of a message of yours or a tool's result, from the next\n" +
 			"request on. What was recorded stays in the file.\n\n" +
 			"With --purge it goes out of the file, too: every place that holds it is listed, and when you agree the\n" +
-			"session is written anew without it and the old file is deleted. This can't be taken back.",
+			"session is written anew without it and the old file is deleted. This can't be taken back.\n\n" +
+			"What the agent said or wrote itself stays where only a part of the text is in it. Such places are listed\n" +
+			"(STAYS: …), and the exit code is 1. " + wordsLookedFor + ".",
 		Example: "  agent session redact 01a2 14\n  agent session redact 01a2 14 --purge --dry-run",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := takes(2, whichSession, whichRedacted)(c, args[:min(len(args), 2)]); err != nil {

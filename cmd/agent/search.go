@@ -112,6 +112,7 @@ func searchCommand(e *env, f *flags) *cobra.Command {
 
 type hitJSON struct {
 	Session string    `json:"session"`
+	Folder  string    `json:"workspace"`
 	Branch  string    `json:"branch"`
 	Item    string    `json:"item"`
 	Kind    string    `json:"kind"`
@@ -132,6 +133,10 @@ func (m *machine) search(ctx context.Context, e *env, text string, all, asJSON b
 			in = append(in, s)
 		}
 	}
+	folders := map[string]string{}
+	for _, s := range in {
+		folders[s.Path] = s.Workspace
+	}
 	found, err := index.Search(ctx, in, m.query(text))
 	if err != nil {
 		return searchErr(ctx, exitUsage, err)
@@ -139,7 +144,7 @@ func (m *machine) search(ctx context.Context, e *env, text string, all, asJSON b
 	if asJSON {
 		hits := []hitJSON{}
 		for _, h := range found.Hits {
-			hits = append(hits, hitJSON{h.Session, h.Branch, h.Item.String(), h.Kind, h.At, h.Before, h.Match, h.After})
+			hits = append(hits, hitJSON{h.Session, folders[h.Path], h.Branch, h.Item.String(), h.Kind, h.At, h.Before, h.Match, h.After})
 		}
 		printJSON(e.out, map[string]any{
 			"hits": hits, "left_out": found.LeftOut, "sessions": len(found.Sessions), "damaged_lines": found.Damaged, "lost": found.Lost,
@@ -147,7 +152,11 @@ func (m *machine) search(ctx context.Context, e *env, text string, all, asJSON b
 	} else {
 		tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
 		for _, h := range found.Hits {
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", h.Session, h.Item, ago(h.At, time.Now()), plain.Clean(h.Before+h.Match+h.After))
+			age := ago(h.At, time.Now())
+			if all {
+				age += "\t" + words.OneLine(folders[h.Path])
+			}
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", h.Session, h.Item, age, plain.Clean(h.Before+h.Match+h.After))
 		}
 		if err := tw.Flush(); err != nil {
 			return err
@@ -158,11 +167,16 @@ func (m *machine) search(ctx context.Context, e *env, text string, all, asJSON b
 	}
 	unsearched(e, found)
 	if len(found.Hits) == 0 {
-		where := ""
-		if !all && len(in) < len(sessions) {
-			where = " in this folder's sessions; --all looks in all of them"
-		}
-		return exit(exitFailed, "nothing found%s", where)
+		return nothingFound(!all && len(in) < len(sessions))
 	}
 	return nil
+}
+
+// nothingFound says so; elsewhere: there are sessions that were not looked at.
+func nothingFound(elsewhere bool) error {
+	where := ""
+	if elsewhere {
+		where = " in this folder's sessions; --all looks in all of them"
+	}
+	return exit(exitFailed, "nothing found%s", where)
 }

@@ -51,20 +51,21 @@ func (m *machine) find(id string) (string, error) {
 		}
 	}
 	if other != "" && m.demo == nil {
-		return "", exit(exitUsage, "there are only a demo's sessions in this folder: go on with `%s`, or start one of your own with `agent`", other)
+		return "", exit(exitUsage, "there are only a demo's sessions in this folder: go on with `%s`, look at one with `agent resume ID`, or start one of your own with `agent`", other)
 	}
 	return "", exit(exitUsage, "there is no session in this folder yet: start one with `agent` or `agent run \"…\"`")
 }
 
 func sessionCommand(e *env, f *flags) *cobra.Command {
 	c := &cobra.Command{
-		Use: "session", Short: "List, show and check sessions", Args: cobra.NoArgs,
+		Use: "session", Short: "List, show and check sessions", Args: aCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	var asJSON, all, deleted bool
 	var query, branch string
 	list := &cobra.Command{
 		Use: "list", Short: "List the sessions of this folder, newest first", Args: cobra.NoArgs,
+		Long:    "List the sessions of this folder, newest first. With --query exit code 1: nothing is found.",
 		Example: "  agent session list --all --query parser",
 		RunE: func(c *cobra.Command, _ []string) error {
 			m, err := newMachine(f)
@@ -100,7 +101,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return verifySession(e.out, path, content.Open(m.folders.Data), asJSON)
+			return verifySession(e.out, path, args[0], content.Open(m.folders.Data), asJSON)
 		},
 	}
 	requests := &cobra.Command{
@@ -178,7 +179,12 @@ func withSession(f *flags, id string, do func(*machine, *harness.Session) error)
 	if err := do(m, s); err != nil {
 		return err
 	}
-	if d := s.Damage(); len(d) > 0 {
+	d := s.Damage()
+	if len(d) > 0 && !slices.ContainsFunc(d, func(d jsonl.Damage) bool { return d.Kind != jsonl.Chain }) {
+		return exit(exitSession, "%s of this session changed after being written, the first at line %d; what is shown is what stands there now. `agent session repair %s` says what is lost and closes that off",
+			words.Count(len(d), "place"), d[0].Line, id)
+	}
+	if len(d) > 0 {
 		return exit(exitSession, "%s of this session can't be read, the first at line %d; what is shown is the rest. `agent session repair %s` says what is lost and closes that off",
 			words.Count(len(d), "place"), d[0].Line, id)
 	}
@@ -210,9 +216,15 @@ func (m *machine) list(ctx context.Context, e *env, all, deleted bool, query str
 	for _, s := range shown {
 		rows = append(rows, row{s.ID, s.Title, s.Workspace, s.Model, s.Created, s.Changed, s.Size, s.Open, s.Damage})
 	}
+	nothing := func() error {
+		if query == "" || len(rows) > 0 {
+			return nil
+		}
+		return nothingFound(!all && slices.ContainsFunc(sessions, func(s index.Info) bool { return !m.here(s) }))
+	}
 	if asJSON {
 		printJSON(e.out, rows)
-		return nil
+		return nothing()
 	}
 	if len(rows) == 0 && len(sessions) > 0 && query == "" && !all {
 		fprintln(e.err, asStarted("No session in this folder; `agent session list --all` shows "+words.Count(len(sessions), "session")+" elsewhere."))
@@ -231,7 +243,10 @@ func (m *machine) list(ctx context.Context, e *env, all, deleted bool, query str
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", r.ID, ago(r.Changed, time.Now()), words.Bytes(r.Bytes), title)
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	return nothing()
 }
 
 type itemJSON struct {
@@ -247,6 +262,14 @@ type itemJSON struct {
 
 // showSession prints the view: what the next request would carry, in order.
 func showSession(ctx context.Context, w io.Writer, m *machine, s *harness.Session, branch string, at session.Seq, asJSON bool) error {
+	limbs := s.Limbs()
+	i := slices.IndexFunc(limbs, func(l session.Limb) bool { return l.Name == branch })
+	switch {
+	case i < 0:
+		return operationErr(session.ErrNoBranch, branch)
+	case at != 0 && at < limbs[i].Created:
+		return exit(exitUsage, "%s begins at event %d: it was not there after event %d. --branch %s has what it began from", branch, limbs[i].Created, at, limbs[i].Parent)
+	}
 	st := s.State(branch)
 	if at != 0 {
 		var err error

@@ -24,7 +24,7 @@ import (
 
 func configCommand(e *env, f *flags) *cobra.Command {
 	c := &cobra.Command{
-		Use: "config", Short: "Read and change setup.json", Args: cobra.NoArgs,
+		Use: "config", Short: "Read and change setup.json", Args: aCommand,
 		Example: `  agent config set providers.local.base_url http://127.0.0.1:8080/v1
   agent models
   agent config set model.provider local

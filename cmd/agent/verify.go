@@ -19,7 +19,7 @@ import (
 
 // verifySession checks the chain, the references and every content hash, and
 // names the first bad byte (LOG-4).
-func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) error {
+func verifySession(w io.Writer, path, id string, blobs *content.Store, asJSON bool) error {
 	refs, missing, repaired := 0, []string{}, []repairJSON{}
 	// An export carries its content in its own lines, behind those that name it.
 	own, err := harness.Open(path, blobs, jsonl.Never, harness.System{})
@@ -59,7 +59,7 @@ func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) 
 	} else {
 		fmt.Fprintf(w, "%s, %s, %s\n", words.Count(rep.Events, "event"), words.Bytes(rep.Bytes), words.Count(refs, "reference"))
 		for _, d := range rep.Damage {
-			fmt.Fprintf(w, "line %d, bytes %d to %d: %s (first bad byte %d)\n", d.Line, d.From, d.To, d.Kind, d.Bad)
+			fmt.Fprintf(w, "line %d, bytes %d to %d (%s): %s; the first bad byte is %d\n", d.Line, d.From, d.To, d.Kind, damageIs(d.Kind), d.Bad)
 		}
 		for _, s := range missing {
 			fprintln(w, s)
@@ -73,17 +73,19 @@ func verifySession(w io.Writer, path string, blobs *content.Store, asJSON bool) 
 			} else if begins {
 				fmt.Fprintf(w, "the last %s are a line that is not finished: no damage, the next append accounts for it\n", words.Bytes(rep.Piece))
 			} else {
-				fmt.Fprintf(w, "the last %s are no event and have no line end, a torn or foreign tail: no line is damaged, the next append closes them off\n", words.Bytes(rep.Piece))
+				fmt.Fprintf(w, "the last %s are no event and have no line end: no line is damaged, the next append sets them aside\n", words.Bytes(rep.Piece))
 			}
 		}
 	}
 	if len(rep.Damage) > 0 || len(missing) > 0 {
 		if bad >= 0 {
-			return exit(exitSession, "damaged: the first bad byte is %d; the rest of the session can be read", bad)
+			return exit(exitSession, "damaged: the first bad byte is %d; the rest of the session can be read. `agent session repair %s` says what is lost, and then it can be written again", bad, id)
 		}
 		return exit(exitSession, "damaged: %s lost or changed; the rest of the session can be read", words.Count(len(missing), "blob"))
 	}
-	if !asJSON {
+	if !asJSON && len(repaired) > 0 {
+		fprintln(w, "whole: but for what is accounted for, every line follows from the one before it, and every reference and hash is right")
+	} else if !asJSON {
 		fprintln(w, "whole: every line follows from the one before it, and every reference and hash is right")
 	}
 	return nil

@@ -321,6 +321,8 @@ func sessionErr(err error) error {
 		return nil
 	case errors.Is(err, session.ErrNoBranch):
 		return exit(exitUsage, "%w; `agent session tree` lists them", err)
+	case errors.Is(err, session.ErrDeleted):
+		return exit(exitUsage, "%w; `agent session tree` lists those that are there", err)
 	case errors.Is(err, harness.ErrConflict), errors.Is(err, harness.ErrHeld), errors.Is(err, harness.ErrFormat),
 		errors.Is(err, jsonl.ErrDamaged), errors.Is(err, jsonl.ErrGone), errors.Is(err, jsonl.ErrChanged):
 		return &exitError{exitSession, err}

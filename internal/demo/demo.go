@@ -14,7 +14,9 @@
 package demo
 
 import (
+	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -228,21 +230,63 @@ func ending(r scripted.Request, finish string, chars int) []scripted.Step {
 //go:embed sample
 var sample embed.FS
 
-// Write puts the sample project into a folder.
-func Write(dir string) error {
-	return fs.WalkDir(sample, "sample", func(path string, d fs.DirEntry, err error) error {
+// ErrFolder says that a folder holds other things than the sample project.
+var ErrFolder = errors.New("it holds other things than a demo's project")
+
+// marks are the files by which a folder is known as a demo's of before: those
+// that the story leaves alone.
+var marks = []string{"AGENTS.md", "go.mod"}
+
+// Write puts the sample project into a folder that is empty, or is a demo's of
+// before: there it writes what is missing. No file that is there is touched. Other
+// folders are [ErrFolder], and nothing is written.
+func Write(dir string) error { return write(dir, writeNew) }
+
+// Renew is [Write], but that the files of the project are made as they were.
+func Renew(dir string) error {
+	return write(dir, func(path string, b []byte) error { return os.WriteFile(path, b, 0o644) })
+}
+
+func write(dir string, put func(path string, b []byte) error) error {
+	there, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{}
+	err = fs.WalkDir(sample, "sample", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		b, err := sample.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		name := strings.TrimSuffix(strings.TrimPrefix(path, "sample/"), ".txt")
-		to := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-		return os.WriteFile(to, b, 0o644)
+		files[strings.TrimSuffix(strings.TrimPrefix(path, "sample/"), ".txt")] = b
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	for _, name := range marks {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); len(there) > 0 && (err != nil || !bytes.Equal(b, files[name])) {
+			return ErrFolder
+		}
+	}
+	for name, b := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := put(path, b); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNew writes a file that is not there.
+func writeNew(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Close())
 }

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -281,6 +282,42 @@ func TestStoryIsServed(t *testing.T) {
 	for _, want := range []string{`"content":"start"`, `"name":"todo"`, `"name":"bash"`, `"finish_reason":"tool_calls"`, "[DONE]"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the stream lacks %s:\n%s", want, got)
+		}
+	}
+}
+
+// Nothing that is there is touched; a sample that is half mended is made anew
+// only where that is asked for. // CLI-1
+func TestWriteTouchesNothing(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return ""
+		}
+		return string(b)
+	}
+	put := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	was := file("tally.go")
+	put("tally.go", "mended")
+	if err := Write(dir); err != nil || was == "" || file("tally.go") != "mended" {
+		t.Errorf("%v; tally.go was %q, is %q", err, was, file("tally.go"))
+	}
+	if err := Renew(dir); err != nil || file("tally.go") != was {
+		t.Errorf("%v; tally.go is %q", err, file("tally.go"))
+	}
+	put("AGENTS.md", "mine")
+	put("tally.go", "mine")
+	for _, write := range []func(string) error{Write, Renew} {
+		if err := write(dir); !errors.Is(err, ErrFolder) || file("tally.go") != "mine" || file("AGENTS.md") != "mine" {
+			t.Errorf("%v; tally.go is %q", err, file("tally.go"))
 		}
 	}
 }

@@ -98,9 +98,9 @@ func Resume(ctx context.Context, o Options, path string) (*Local, error) {
 	}
 	if o.Branch == "" {
 		o.Branch = s.LastBranch()
-	} else if !slices.ContainsFunc(s.Limbs(), func(l session.Limb) bool { return l.Name == o.Branch && !l.Deleted }) {
+	} else if err := s.live(o.Branch); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("branch %s: %w", o.Branch, session.ErrNoBranch)
+		return nil, fmt.Errorf("branch %s: %w", o.Branch, err)
 	}
 	l, err := local(ctx, o, s, blobs)
 	if err != nil {

@@ -30,6 +30,20 @@ func (s *Session) Limbs() []session.Limb {
 	return s.fold.Limbs()
 }
 
+// live is why a branch can't be gone on with: there is none, or it was deleted.
+func (s *Session) live(name string) error {
+	for _, l := range s.Limbs() {
+		switch {
+		case l.Name != name:
+		case l.Deleted:
+			return session.ErrDeleted
+		default:
+			return nil
+		}
+	}
+	return session.ErrNoBranch
+}
+
 // History is what a branch consists of, oldest first.
 func (s *Session) History(branch string) []session.Span {
 	s.mu.RLock()

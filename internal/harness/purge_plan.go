@@ -35,7 +35,9 @@ type Purging struct {
 	Also     []string      // other sessions, and content of theirs, that hold the same text and keep it
 	Short    []session.ItemID
 	Eraser   *session.Eraser
+	Remnants []Remnant // of [Session.PlanPurge]
 
+	texts     [][]byte
 	own, gone map[session.Seq]bool
 	blobs     map[string]bool
 }
@@ -49,7 +51,11 @@ func (s *Session) PlanPurge(ctx context.Context, dataDir string, items []session
 	if err := s.CatchUp(); err != nil {
 		return nil, err
 	}
-	return s.planPurge(ctx, dataDir, items)
+	p, err := s.planPurge(ctx, dataDir, items)
+	if err == nil {
+		p.Remnants, err = s.remnants(ctx, p)
+	}
+	return p, err
 }
 
 func (s *Session) planPurge(ctx context.Context, dataDir string, items []session.ItemID) (*Purging, error) {
@@ -72,7 +78,7 @@ func (s *Session) planPurge(ctx context.Context, dataDir string, items []session
 	if err != nil {
 		return nil, err
 	}
-	p.Eraser = session.NewEraser(texts, drive.WordsRedacted)
+	p.texts, p.Eraser = texts, session.NewEraser(texts, drive.WordsRedacted)
 	for id := range ids {
 		if it, _ := s.Item(id); it.Source != session.FromRuntime && p.Eraser.Idle() {
 			p.Short = append(p.Short, id)

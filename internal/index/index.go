@@ -136,7 +136,32 @@ func Find(dataDir, id string) (string, error) {
 	case 1:
 		return found[0], nil
 	}
-	return "", fmt.Errorf("%w: %d sessions begin with %q, give more of the id", ErrNone, len(found), id)
+	return "", fmt.Errorf("%w: %d sessions begin with %q, give more of the id: %s", ErrNone, len(found), id, apart(found))
+}
+
+// apart are the shortest beginnings that tell the first ids of paths apart.
+func apart(paths []string) string {
+	const most = 4
+	n, names := 0, make([]string, len(paths))
+	for i, p := range paths {
+		names[i] = sessionID(p)
+	}
+	slices.Sort(names)
+	for i := range names[1:] {
+		a, b, same := names[i], names[i+1], 0
+		for same < min(len(a), len(b)) && a[same] == b[same] {
+			same++
+		}
+		n = max(n, same+1)
+	}
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], ", …"
+	}
+	for i, name := range names {
+		names[i] = name[:min(n, len(name))]
+	}
+	return strings.Join(names, ", ") + more
 }
 
 // Look reads what a list shows of one file. It is not ok for a session that

@@ -134,7 +134,7 @@ func TestFind(t *testing.T) {
 		{"abc1", a, ""},
 		{"abc", a, ""},
 		{a, a, ""},
-		{"ab", "", "2 sessions begin"},
+		{"ab", "", `2 sessions begin with "ab", give more of the id: abc, abd`},
 		{"", "", "begins with"},
 		{"zz", "", "begins with"},
 		{"../abc1", "", "no file"},

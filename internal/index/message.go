@@ -17,7 +17,7 @@ type Hit struct {
 	Path, Session string
 	Branch        string
 	Item          session.ItemID
-	Kind          string // user, assistant, tool_result, shell
+	Kind          string // user, assistant, tool_result, shell; replacement: the text that stands in the place of a message
 	At            time.Time
 
 	// An excerpt on one line, with the first place where it is found.
@@ -32,6 +32,7 @@ const (
 	speaks              // texts of messages
 	queues              // a text that a message may take
 	hides               // a message that is not to be shown
+	swaps               // another text in the place of a message
 	repairs             // bytes that are no event
 )
 

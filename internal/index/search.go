@@ -42,7 +42,8 @@ var ErrText = errors.New("the text to look for is empty, or no UTF-8")
 
 // Search looks for the messages of these sessions that hold a text. The paths of
 // those sessions that have one are in Sessions. A message that was redacted is not
-// found. Files may grow while they are searched; a file that is gone is no session.
+// found, nor what stands on deleted branches alone; one that was replaced is found
+// by both of its texts. Files may grow while they are searched; a file that is gone is no session.
 func Search(ctx context.Context, in []Info, q Query) (Found, error) {
 	if q.Text == "" || !utf8.ValidString(q.Text) {
 		return Found{}, ErrText
@@ -58,7 +59,8 @@ type search struct {
 	ctx context.Context
 	Query
 	needle  *needle
-	segment int64 // bytes of a file that are searched in one go
+	reach   map[*Info]map[string]session.Seq // how far branches count, of files with deleted ones
+	segment int64                            // bytes of a file that are searched in one go
 }
 
 // A piece is a stretch of a file: the lines that begin in it.
@@ -87,7 +89,11 @@ type note struct {
 func (s *search) run(in []Info) (Found, error) {
 	var found Found
 	var all []*piece
+	s.reach = map[*Info]map[string]session.Seq{}
 	for i := range in {
+		if in[i].Whole && slices.ContainsFunc(in[i].Branches, func(b Branch) bool { return b.Deleted }) {
+			s.reach[&in[i]] = reached(in[i].Branches)
+		}
 		size, _, err := stamp(in[i].Path)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
@@ -167,10 +173,13 @@ func (s *search) join(pieces []*piece, found *Found) {
 					taken.Branch, taken.At = n.hit.Branch, n.hit.At
 					items, hits = append(items, n.item), append(hits, taken)
 				}
-			case hides:
+			case hides, swaps:
 				items = slices.DeleteFunc(items, func(id session.ItemID) bool { return id == n.item })
 				hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Item == n.item })
 				p.hits = slices.DeleteFunc(p.hits, func(h Hit) bool { return h.Item == n.item })
+				if n.role == swaps {
+					items, hits = append(items, n.item), append(hits, *n.hit)
+				}
 			}
 		}
 		items = append(items, p.items[at:]...)
@@ -282,12 +291,21 @@ func (s *search) event(p *piece, e session.Entry) error {
 	case session.LogRepaired:
 		p.repairs = append(p.repairs, [2]int64{ev.From, ev.To})
 	case session.ItemReplaced:
-		if ev.Why == "redact" {
-			p.notes = append(p.notes, note{role: hides, item: ev.Item, place: len(p.items)})
+		n := note{role: hides, item: ev.Item, place: len(p.items)}
+		if ev.Why != "redact" {
+			x, found, lost, err := s.in(e, text{ev.Item, "replacement", []int{ev.Text.B}})
+			if lost {
+				p.lost++
+			}
+			if !found || s.left(p.file, e) {
+				return err
+			}
+			n.role, n.hit = swaps, hit(ev.Item, "replacement", x)
 		}
+		p.notes = append(p.notes, n)
 		return nil
 	case session.UserSaid:
-		if ev.Entry != 0 {
+		if ev.Entry != 0 && !s.left(p.file, e) {
 			p.notes = append(p.notes, note{role: speaks, entry: ev.Entry, item: e.Seq.Item(), hit: hit(e.Seq.Item(), "user", excerpt{}), place: len(p.items)})
 		}
 	}
@@ -302,6 +320,9 @@ func (s *search) event(p *piece, e session.Entry) error {
 		}
 		p.notes = append(p.notes, n)
 		return err
+	}
+	if s.left(p.file, e) {
+		return nil
 	}
 	for _, t := range textsOf(e) {
 		x, found, lost, err := s.in(e, t)
@@ -319,6 +340,15 @@ func (s *search) event(p *piece, e session.Entry) error {
 		}
 	}
 	return nil
+}
+
+// left reports an event that deleted branches alone have.
+func (s *search) left(file *Info, e session.Entry) bool {
+	reach := s.reach[file]
+	if reach == nil || e.Seq <= reach[e.Branch] {
+		return false
+	}
+	return slices.ContainsFunc(file.Branches, func(b Branch) bool { return b.Name == e.Branch && b.Deleted })
 }
 
 // Matching keeps those of the sessions whose title, first message, folder or

@@ -178,6 +178,60 @@ func TestSearchFollowsTheQueueAndRedaction(t *testing.T) {
 	}
 }
 
+// A message that was replaced is found by its new text too, once; a redaction
+// hides that as well. // RPR-1, LOG-11
+func TestSearchFindsReplacements(t *testing.T) {
+	dir := t.TempDir()
+	swap := func(q session.Seq, why, text string) session.Fact {
+		return fact("main", session.ItemReplaced{Item: q.Item(), Why: why}, text)
+	}
+	put(t, dir, "x", linesOf(t, fact("main", created), fact("main", said, "an old word"), fact("main", said, "an old secret"),
+		swap(2, "repair", "a new word"), swap(3, "repair", "a new secret"), swap(3, "redact", "[redacted]")))
+	for text, want := range map[string]string{
+		"old word": "2 user [an |old word|]", "new word": "2 replacement [a |new word|]", "word": "2 replacement [a new |word|]",
+		"secret": "", "redacted": "",
+	} {
+		if f := look(t, dir, text, nil); items(f) != want || f.LeftOut != 0 {
+			t.Errorf("%q: %s (%d left out), want %s", text, items(f), f.LeftOut, want)
+		}
+	}
+}
+
+// What deleted branches alone have is not found; what a branch that is left took
+// over from them is. // BRN-6, LOG-11
+func TestSearchLeavesDeletedBranchesOut(t *testing.T) {
+	from := func(b string, q session.Seq, how string) session.Reference {
+		return session.Reference{Branch: b, Seq: q, Select: how}
+	}
+	facts := []session.Fact{
+		fact("main", created), fact("main", said, "needle"), fact("main", result, "needle"), fact("main", said, "needle"), // 2, 3, 4
+		fact("b2", session.BranchCreated{Name: "b2", From: from("main", 4, "before"), Purpose: "fork"}), fact("b2", said, "needle"), // 6
+		fact("b3", session.BranchCreated{Name: "b3", From: from("b2", 6, "through"), Purpose: "fork"}), fact("b3", said, "needle"), // 8
+		fact("b2", said, "needle"),                                                                                      // 9
+		fact("b2", session.InputQueued{Kind: "queue"}, "needle"), fact("b2", session.UserSaid{Via: "queue", Entry: 10}), // 11
+		fact("b2", session.ItemReplaced{Item: session.Seq(2).Item(), Why: "repair"}, "needle there"),
+		fact("b4", session.BranchCreated{Name: "b4", From: from("main", 4, "empty"), Purpose: "task"}), fact("b4", said, "needle"), // 14
+		fact("b2", session.BranchDeleted{}), fact("main", session.BranchDeleted{}),
+	}
+	dir := t.TempDir()
+	put(t, dir, "x", linesOf(t, facts...))
+	put(t, dir, "y", linesOf(t, append(slices.Clone(facts[:5]), // what b5 took over of b2 is of main, up to 2
+		fact("b5", session.BranchCreated{Name: "b5", From: from("b2", 2, "through"), Purpose: "fork"}),
+		fact("main", session.BranchDeleted{}), fact("b2", session.BranchDeleted{}))...))
+	const want = "14 user [|needle|]\n8 user [|needle|]\n6 user [|needle|]\n3 tool_result [|needle|]\n2 user [|needle|]\n2 user [|needle|]"
+	state := t.TempDir()
+	for range 2 { // as it was read, and as the index kept it
+		x := Open(dir, state)
+		if err := errors.Join(x.Refresh(t.Context()), x.Save()); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Search(t.Context(), x.Rows(), Query{Text: "needle"})
+		if got := items(f); err != nil || got != want || f.LeftOut != 0 {
+			t.Errorf("%v, %d left out:\n%s\nwant\n%s", err, f.LeftOut, got, want)
+		}
+	}
+}
+
 func TestSearchIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	facts := []session.Fact{fact("main", created), fact("main", said, "needle")}

@@ -18,7 +18,7 @@ import (
 // The file: this line, the data directory, the number of rows, the rows, and a
 // checksum over all before it. Numbers are varints, strings have their length
 // before them. A change of the rows is another number in the line.
-const magic = "varve sessions 1\n"
+const magic = "varve sessions 2\n"
 
 // sessionID is the id that a path names.
 func sessionID(path string) string {
@@ -143,6 +143,7 @@ func (e *encoder) row(r *row) {
 		e.str(b.Name)
 		e.str(b.Parent)
 		e.num(int64(b.From))
+		e.num(int64(b.Reach))
 		e.str(b.Purpose)
 		e.str(b.Title)
 		e.time(b.Created)
@@ -257,7 +258,7 @@ func (d *decoder) row(r *row) {
 	r.Branches = make([]Branch, n)
 	for i := range r.Branches {
 		b := &r.Branches[i]
-		b.Name, b.Parent, b.From, b.Purpose, b.Title = d.str(), d.str(), session.Seq(d.num()), d.str(), d.str()
+		b.Name, b.Parent, b.From, b.Reach, b.Purpose, b.Title = d.str(), d.str(), session.Seq(d.num()), session.Seq(d.num()), d.str(), d.str()
 		b.Created, b.Changed, b.Messages = d.time(), d.time(), d.int()
 		d.usage(&b.Usage)
 		d.flags(&b.Open, &b.Deleted)

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -37,6 +38,7 @@ type Branch struct {
 	Name     string
 	Parent   string // "" for the first one
 	From     session.Seq
+	Reach    session.Seq // the last event that it took over, 0 for none
 	Purpose  string
 	Title    string // a name that it was given, or ""
 	Created  time.Time
@@ -188,6 +190,13 @@ func (t *tally) apply(b *Branch, e session.Entry) {
 		b.Open = false
 	case session.BranchCreated:
 		b.Created, b.Parent, b.From, b.Purpose = e.At, ev.From.Branch, ev.From.Seq, ev.Purpose
+		switch ev.From.Select {
+		case "before":
+			b.Reach = ev.From.Seq - min(ev.From.Seq, 1)
+		case "empty":
+		default:
+			b.Reach = ev.From.Seq
+		}
 		if m := t.modelOf(ev.From); m != "" {
 			b.choose(e.Seq, m)
 		}
@@ -227,4 +236,24 @@ func (t *tally) finish() {
 		t.Info.Changed = t.Branches[t.last].Changed
 	}
 	t.Info.Open = slices.ContainsFunc(t.Branches, func(b Branch) bool { return b.Open })
+}
+
+// reached says for each branch up to which event some branch that is not deleted
+// has it.
+func reached(all []Branch) map[string]session.Seq {
+	reach := map[string]session.Seq{}
+	for _, b := range all {
+		if b.Deleted {
+			continue
+		}
+		for at, upTo := b, session.Seq(math.MaxUint64); reach[at.Name] < upTo; {
+			reach[at.Name] = upTo
+			i := slices.IndexFunc(all, func(o Branch) bool { return o.Name == at.Parent })
+			if i < 0 {
+				break
+			}
+			at, upTo = all[i], min(upTo, at.Reach)
+		}
+	}
+	return reach
 }
