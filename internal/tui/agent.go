@@ -44,6 +44,9 @@ type Agent interface {
 	Files(ctx context.Context) ([]string, error)
 	// Sessions lists what can be resumed.
 	Sessions(ctx context.Context) ([]SessionInfo, error)
+	// Said finds the sessions in which a text was said, newest first, and says
+	// what could not be looked at, "" for nothing.
+	Said(ctx context.Context, text string) ([]Saying, string, error)
 	// Switch opens another session, or with "" a new one, in place of this
 	// one, and says who it is.
 	Switch(ctx context.Context, id string) (Identity, error)

@@ -218,7 +218,9 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.id = m.id
 		r.say("success", "The model is "+m.id.Model.String()+" from now on.")
 	case PickRowsMsg:
-		return r.toPicker(m)
+		return r.toPicker(m.Name, m)
+	case PickFoundMsg:
+		return r.toPicker(m.Name, m)
 	case modelMsg:
 		return r.choose(m)
 	case reasonMsg:

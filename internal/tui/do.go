@@ -334,13 +334,3 @@ func (r *Root) reasoning() tea.Cmd {
 }
 
 type reasonMsg struct{ level string }
-
-func (r *Root) sessions() tea.Cmd {
-	r.open(waitingPicker(sessionsPicker, "Sessions", "type to filter", func(row PickRow) tea.Msg { return openMsg{row.Value.(SessionInfo).ID} }))
-	return func() tea.Msg {
-		rows, err := r.agent.Sessions(r.ctx)
-		return sessionsMsg{rows, err}
-	}
-}
-
-type openMsg struct{ id string }

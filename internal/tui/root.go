@@ -51,6 +51,7 @@ type Root struct {
 	ours     bool                 // this process works on the branch
 	first    string               // a prompt to send as soon as the session is there
 	goOn     bool                 // go on with the paused turn at once
+	unlook   context.CancelFunc   // ends a search for what was said
 	shells   []context.CancelFunc // of the user's own commands that run, nil for one that has ended
 }
 
