@@ -26,16 +26,23 @@ type Picker struct {
 	Empty  string                // said where there are no rows at all
 	Answer func(PickRow) tea.Msg // what choosing says
 	Name   string                // to whom a PickRowsMsg is addressed
+	Says   string                // below the filter
 	Deeper *Deeper               // nil: it finds what its rows say, letter by letter
 
-	behind looked
-	rows   []PickRow
-	column int // where notes begin
-	filter field
-	shown  []pickLine
-	list   list
-	wait   bool
-	err    error
+	// Remove says what removes a row, or why it can't be; nil where none can.
+	// Removes is what the key for it does.
+	Remove  func(PickRow) (tea.Msg, string)
+	Removes string
+
+	behind  looked
+	refused string // why the row could not be removed, until the next key
+	rows    []PickRow
+	column  int // where notes begin
+	filter  field
+	shown   []pickLine
+	list    list
+	wait    bool
+	err     error
 }
 
 // A PickRowsMsg brings the rows of the picker of that name, or says why there are none.
@@ -152,7 +159,10 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 		}
 	case tea.KeyPressMsg:
 		act, _ := f.Keys.Action(msg, InList)
+		p.refused = ""
 		switch {
+		case act == ActRemove && p.Remove != nil:
+			return p.remove()
 		case act == ActClose:
 			return nil, p.leave()
 		case act == ActChoose:
@@ -189,6 +199,21 @@ func (p *Picker) choose() (overlay, tea.Cmd) {
 		return p, nil
 	}
 	return nil, tea.Batch(p.leave(), answer(p.Answer(r)))
+}
+
+// remove answers with what removes the chosen row; one that can't be removed
+// stays, and it is said why.
+func (p *Picker) remove() (overlay, tea.Cmd) {
+	r, ok := p.chosen()
+	if !ok {
+		return p, nil
+	}
+	msg, why := p.Remove(r)
+	if msg == nil {
+		p.refused = oneLine(why)
+		return p, nil
+	}
+	return nil, answer(msg)
 }
 
 func (p *Picker) chosen() (PickRow, bool) {
@@ -280,7 +305,11 @@ func (p *Picker) foot(f Frame) string {
 	if shown != len(p.rows) {
 		count = fmt.Sprintf("%d of %d", shown, len(p.rows))
 	}
-	return strings.Join([]string{count, f.Keys.Key(ActChoose) + " choose", f.Keys.Key(ActClose) + " close"}, " · ")
+	keys := []string{count, f.Keys.Key(ActChoose) + " choose", f.Keys.Key(ActClose) + " close"}
+	if p.Remove != nil {
+		keys = append(keys, f.Keys.Key(ActRemove)+" "+p.Removes)
+	}
+	return strings.Join(keys, " · ")
 }
 
 // Cursor is in the filter.

@@ -20,7 +20,6 @@ type Deeper struct {
 	// Look looks for what is typed, and answers with a PickFoundMsg. A newer call
 	// ends it, with "" too.
 	Look  func(text string) tea.Cmd
-	Says  string // what is looked at, before there is enough to look for
 	Group string // the heading of what is found so
 	None  string // said too where nothing matches
 }
@@ -134,10 +133,12 @@ func (p *Picker) addFound() {
 	}
 }
 
-// state says what is looked at, in the row below the filter.
+// state is the row below the filter: what is looked at, and what there is to say.
 func (p *Picker) state() string {
 	switch {
-	case p.Deeper == nil || p.wait || p.err != nil:
+	case p.refused != "":
+		return p.refused
+	case p.wait || p.err != nil:
 		return ""
 	case p.behind.waits:
 		return "titles and folders; looking in messages …"
@@ -146,7 +147,7 @@ func (p *Picker) state() string {
 	case p.behind.Note != "":
 		return oneLine(p.behind.Note)
 	}
-	return p.Deeper.Says
+	return p.Says
 }
 
 // draw is the line that holds what was found, so that it can be seen.

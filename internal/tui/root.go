@@ -37,6 +37,7 @@ type Root struct {
 	pulses   []drive.Pulse
 	fault    string
 	busy     bool // another process works on the branch
+	forks    bool // the session has more than one branch
 	epoch    int  // of the session: messages of an older one are late
 	ticking  bool
 	due      time.Time // when the next tick comes, while ticking

@@ -19,8 +19,9 @@ const pauseToLook = 150 * time.Millisecond
 
 func (r *Root) sessions() tea.Cmd {
 	p := waitingPicker(sessionsPicker, "Sessions", "type to filter", func(row PickRow) tea.Msg { return openMsg{row.Value.(SessionInfo).ID} })
+	p.Says = "titles, folders, messages (from 3 letters)"
 	p.Deeper = &Deeper{
-		Look: r.lookFor, Says: "titles, folders, messages (from 3 letters)", Group: "Where it was said",
+		Look: r.lookFor, Group: "Where it was said",
 		None: " in titles, folders or messages.\nIn the shell `agent session search` lists the messages themselves.",
 	}
 	r.open(p)
