@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"varve/internal/demo"
 	"varve/internal/harness"
@@ -20,7 +19,6 @@ import (
 	"varve/internal/session"
 	"varve/internal/setup"
 	"varve/internal/tui"
-	"varve/internal/words"
 )
 
 // A desk is this machine as the interface sees it: a session that is opened
@@ -156,22 +154,6 @@ func (d *desk) Shell(ctx context.Context, command string) error {
 		return err
 	}
 	return l.Shell(ctx, command)
-}
-
-func (d *desk) Sessions(ctx context.Context) ([]tui.SessionInfo, error) {
-	all, err := d.m.sessions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	out := make([]tui.SessionInfo, len(all))
-	for i, s := range all {
-		out[i] = tui.SessionInfo{
-			ID: s.ID, Title: s.Title, Workspace: s.Workspace, Model: s.Model, Age: ago(s.Changed, now), Size: words.Bytes(s.Size),
-			Here: s.Workspace == session.PathKey(d.m.workspace), Open: s.Open, Damage: s.Damage,
-		}
-	}
-	return out, nil
 }
 
 func (d *desk) Switch(ctx context.Context, id string) (tui.Identity, error) {

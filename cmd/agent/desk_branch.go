@@ -120,15 +120,17 @@ func (d *desk) Limbs(ctx context.Context) ([]tui.Limb, error) {
 	}
 	var out []tui.Limb
 	for _, x := range l.Session.Limbs() {
-		limb := tui.Limb{Name: x.Name, Messages: x.Users, Here: x.Name == l.Branch, Deleted: x.Deleted}
+		limb := tui.Limb{Name: x.Name, Parent: x.Parent, Messages: x.Users, Here: x.Name == l.Branch, Deleted: x.Deleted}
 		if x.Title != 0 {
 			limb.Title = line(x.Title, 0)
 		}
-		if x.Parent != "" {
-			limb.From = "from " + x.Parent
+		if it, ok := l.Session.Item(x.First.Item()); ok && x.First != 0 {
+			if b, err := l.Session.Text(it); err == nil {
+				limb.First = words.OneLine(string(b))
+			}
 		}
 		for _, v := range x.Labels {
-			r := tui.Revert{Label: v.Name, Preview: line(v.At, v.Preview.B), Back: backAt(l.Session, x.Head, v.Name)}
+			r := tui.Revert{Label: v.Name, Preview: line(v.At, v.Preview.B), Taken: v.Back != 0, Back: backAt(l.Session, x.Head, v.Name)}
 			if e, err := l.Session.Entry(v.At); err == nil {
 				r.Age = ago(e.At, time.Now())
 			}
@@ -137,6 +139,12 @@ func (d *desk) Limbs(ctx context.Context) ([]tui.Limb, error) {
 		out = append(out, limb)
 	}
 	return out, nil
+}
+
+// Branched reports that the session has branches that one can go to.
+func (d *desk) Branched(ctx context.Context) bool {
+	l, err := d.at(ctx)
+	return err == nil && len(l.Session.Left()) > 1
 }
 
 // Operate does a branch operation and opens what it made.
@@ -157,8 +165,8 @@ func (d *desk) Operate(ctx context.Context, op drive.Operation) (tui.Operated, e
 	if err != nil {
 		return tui.Operated{}, err
 	}
-	if out.Branch == l.Branch { // its jobs go on
-		return tui.Operated{ID: d.Identity(), Label: out.Label, Text: text}, nil
+	if _, gone := op.(drive.Delete); gone || out.Branch == l.Branch { // its jobs go on
+		return tui.Operated{ID: d.Identity(), Label: out.Label, Text: text, Held: len(l.State().Branch.Queue) > 0}, nil
 	}
 	id, err := d.Branch(ctx, out.Branch)
 	return tui.Operated{ID: id, Label: out.Label, Text: text}, err

@@ -24,7 +24,7 @@ func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4
 	x.says("/rollback")
 	x.sees("v1  a second thing")
 	x.in(keyEnter)
-	x.sees("All is as v1 left it")
+	x.sees("Back to where you were before v1 went back.")
 	x.await("the first way back", func() bool {
 		return strings.Contains(x.screen(), "You said: a second thing") && !strings.Contains(x.screen(), "indeed")
 	})
@@ -36,7 +36,7 @@ func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4
 	x.sees("You said: only in the branch")
 	x.await("the end of the turn", func() bool { return h.kinds()["turn.ended"] == 4 })
 	x.says("/tree")
-	x.sees("Branches of this session", "main", "b2  (from main)", "· here")
+	x.sees("Branches of this session", "▸ main  “first of all”", "v1  a second thing", "taken back; /rollback v1 in main", "  b2  “only in the branch”", "· here")
 	x.in(keyEsc)
 	x.gone("Branches of this session")
 	x.quits()
@@ -47,6 +47,23 @@ func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4
 	x.in(keyEnter)
 	x.sees("This is main.")
 	x.await("main without the branch's words", func() bool { return !strings.Contains(x.screen(), "only in the branch") })
+	x.sees("branch main")
+	x.says("/tree") // BRN-6, BRW-3
+	x.sees("▸ main")
+	x.in(keyDelete)
+	x.sees("main is on the screen")
+	x.in("b2" + keyDelete)
+	x.sees("Delete b2?")
+	x.in("y")
+	x.sees("b2 is deleted", "▸ main  “first of all”")
+	x.in(keyEsc)
+	x.gone("Branches of this session")
+	x.gone("branch main")
+	x.says("on main still")
+	x.sees("You said: on main still")
 	x.quits()
+	if n := h.kinds()["branch.deleted"]; n != 1 {
+		h.t.Errorf("%d branches deleted", n)
+	}
 	h.whole()
 }

@@ -32,6 +32,7 @@ const (
 	keyAltEnter = "\x1b\r"
 	keyEsc      = "\x1b"
 	keyUp       = "\x1b[A"
+	keyDelete   = "\x1b[3~"
 	keyAltUp    = "\x1b[1;3A"
 	keyShiftTab = "\x1b[Z"
 	keyCtrlC    = "\x03"

@@ -323,7 +323,10 @@ func playResume(h *tuiHouse) { // CLI-1, LOG-14
 	x.sees("> /resume")
 	x.in(keyEnter)
 	x.sees("Sessions", "This folder", "hello")
+	x.in("SAID: aga") // BRW-1: no title has it
+	x.sees("Where it was said", "▸ hello", "You said: again")
 	x.in(keyEnter)
+	x.gone("Where it was said")
 	x.sees("You said: again")
 	x.in("/resume 00000000" + keyEnter)
 	x.sees("✗")

@@ -45,6 +45,7 @@ type Label struct {
 	At      Seq    // the revert
 	To      Reference
 	Left    Seq  // the head that it left
+	Back    Seq  // the newest event that took it back, 0 for none
 	Preview Text // a line of what was left, of the event At
 	state   Branch
 	from    source
@@ -62,6 +63,7 @@ type Limb struct {
 	Head    Seq
 	Labels  []Label
 	Users   int // user items of its own
+	First   Seq // the first of them, 0 for none
 }
 
 // Limbs lists all branches, oldest first.
@@ -174,6 +176,7 @@ func (f *Fold) applyBranch(b *branch, e Entry) {
 			b.state.ReadOnly = e.Type
 			return
 		}
+		b.labels[i].Back = e.Seq
 		f.land(b, b.labels[i].state, b.labels[i].from, e)
 	}
 }

@@ -149,6 +149,9 @@ func (w *family) operate(branch string, s Branch) bool {
 		if got, want := dump(now.Queue), dump(was.Queue); got != want {
 			t.Fatalf("the queue after a rollback is\n%s\nwas\n%s", got, want)
 		}
+		if back, err := w.fold.Label(branch, l.Name); err != nil || back.Back != now.Head {
+			t.Fatalf("%s was taken back by %d, not %d (%v)", l.Name, now.Head, back.Back, err)
+		}
 	}
 	return true
 }

@@ -98,7 +98,9 @@ func (s *Branch) move(entry, before Seq) {
 func (f *Fold) userSaid(b *branch, e Entry, ev UserSaid) {
 	s := &b.state
 	f.keep(b, e.Seq)
-	b.limb.Users++
+	if b.limb.Users++; b.limb.First == 0 {
+		b.limb.First = e.Seq
+	}
 	it := Item{ID: e.Seq.Item(), At: e.Seq, Kind: UserItem, Source: FromUser, Tokens: ev.Tokens, Turn: ev.Turn, Media: ev.Media}
 	if ev.Text != nil {
 		it.Text = *ev.Text

@@ -44,6 +44,9 @@ type Agent interface {
 	Files(ctx context.Context) ([]string, error)
 	// Sessions lists what can be resumed.
 	Sessions(ctx context.Context) ([]SessionInfo, error)
+	// Said finds the sessions in which a text was said, newest first, and says
+	// what could not be looked at, "" for nothing.
+	Said(ctx context.Context, text string) ([]Saying, string, error)
 	// Switch opens another session, or with "" a new one, in place of this
 	// one, and says who it is.
 	Switch(ctx context.Context, id string) (Identity, error)
@@ -51,13 +54,17 @@ type Agent interface {
 	Turns(ctx context.Context) ([]Turn, error)
 	// Limbs lists the branches of this session, oldest first.
 	Limbs(ctx context.Context) ([]Limb, error)
+	// Branched reports that this session has more than one branch that was not
+	// deleted.
+	Branched(ctx context.Context) bool
 	// Restores lists the restores of files of this session, newest first.
 	Restores(ctx context.Context) ([]Restore, error)
 	// PlanFiles says what an operation, or a [FilesBack], would do to files if
 	// they came along. Nothing is done. The error is why the operation itself
 	// can't be done.
 	PlanFiles(ctx context.Context, op drive.Operation) (FilePlan, error)
-	// Operate does a branch operation on the conversation. A fork is gone to.
+	// Operate does a branch operation on the conversation. A fork is gone to; one
+	// on another branch leaves this one on the screen.
 	Operate(ctx context.Context, op drive.Operation) (Operated, error)
 	// RestoreFiles does to files what was planned, as far as they are still as
 	// the session left them, and records it on the branch that is on the screen.

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"fmt"
-
 	tea "charm.land/bubbletea/v2"
 
 	"varve/internal/harness/drive"
@@ -22,17 +20,20 @@ type Turn struct {
 
 // A Limb is a branch in the tree of a session.
 type Limb struct {
-	Name, Title, From string
-	Messages          int
-	Here              bool // it is the one on the screen
-	Deleted           bool
-	Reverts           []Revert
+	Name, Parent string
+	Title        string // "" for none
+	First        string // what its own first message says
+	Messages     int    // of its own
+	Here         bool   // it is the one on the screen
+	Deleted      bool
+	Reverts      []Revert
 }
 
 // A Revert is one that can be taken back.
 type Revert struct {
 	Label, Preview, Age string
-	Back                bool // it is taken back, and nothing was done since
+	Taken               bool // it was taken back
+	Back                bool // and nothing was done since
 }
 
 // Operated is what a branch operation made.
@@ -40,6 +41,7 @@ type Operated struct {
 	ID    Identity // who is on the screen then
 	Label string   // of a revert
 	Text  string   // for the composer: the message that a revert went back to
+	Held  bool     // of a rollback: something waits in the queue, until it is sent
 }
 
 const (
@@ -54,9 +56,8 @@ type (
 		op   drive.Operation
 		what string // it is about: a message, or a restore's time
 	}
-	branchMsg struct{ name string } // go there
-	copyMsg   struct{ text string }
-	wentMsg   struct {
+	copyMsg struct{ text string }
+	wentMsg struct {
 		id   Identity
 		said string
 		err  error
@@ -142,8 +143,11 @@ func (r *Root) rollback(label string) tea.Cmd {
 			for i := len(l.Reverts) - 1; l.Here && i >= 0; i-- {
 				v := l.Reverts[i]
 				row := PickRow{Title: v.Label + "  " + v.Preview, Note: v.Age, Value: back(v.Label)}
-				if v.Back {
+				switch {
+				case v.Back:
 					row.Note = "taken back, and nothing was done since"
+				case v.Taken:
+					row.Note = "taken back, " + row.Note
 				}
 				rows = append(rows, row)
 			}
@@ -156,48 +160,6 @@ func (r *Root) rollback(label string) tea.Cmd {
 			rows = append(rows, PickRow{Title: x.title(branch), Note: x.note(), Value: operateMsg{FilesBack{branch, x.Plan}, x.When}})
 		}
 		return PickRowsMsg{Name: revertsPicker, Rows: rows, Err: err}
-	}
-}
-
-// tree lists the branches of this session.
-func (r *Root) tree() tea.Cmd {
-	r.open(waitingPicker(treePicker, "Branches of this session", "type to filter", func(row PickRow) tea.Msg { return branchMsg{row.Value.(string)} }))
-	return func() tea.Msg {
-		limbs, err := r.agent.Limbs(r.ctx)
-		var rows []PickRow
-		for _, l := range limbs {
-			row := PickRow{Title: l.Name, Note: fmt.Sprintf("%d %s", l.Messages, plural(l.Messages, "message")), Value: l.Name, Also: l.Title}
-			if l.Title != "" {
-				row.Title += "  " + l.Title
-			}
-			if l.From != "" {
-				row.Title += "  (" + l.From + ")"
-			}
-			switch {
-			case l.Here:
-				row.Note += " · here"
-			case l.Deleted:
-				row.Off = "deleted"
-			}
-			rows = append(rows, row)
-			for _, v := range l.Reverts {
-				rows = append(rows, PickRow{Title: "  " + v.Label + "  " + v.Preview, Note: v.Age, Off: "/rollback " + v.Label + " in " + l.Name, Value: l.Name})
-			}
-		}
-		return PickRowsMsg{Name: treePicker, Rows: rows, Err: err}
-	}
-}
-
-func (r *Root) goTo(branch string) tea.Cmd {
-	if branch == r.state.Branch.Name {
-		return nil
-	}
-	if !r.idleOnly() {
-		return nil
-	}
-	return func() tea.Msg {
-		id, err := r.agent.Branch(r.ctx, branch)
-		return wentMsg{id, "This is " + branch + ".", err}
 	}
 }
 

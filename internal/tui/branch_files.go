@@ -118,11 +118,22 @@ func (p FilePlan) commands() string {
 	return words.Count(p.Commands, "command") + " in what is taken back may have changed more than was recorded: that is not taken back."
 }
 
+// verb is what is done to a file, as the conversation says afterwards that it was.
+func verb(f drive.FileStep) string {
+	switch {
+	case f.Act != drive.WriteFile:
+		return f.Act
+	case f.Have == "":
+		return "create"
+	}
+	return "modify"
+}
+
 // list is a line for each file.
 func (p FilePlan) list() string {
 	var b strings.Builder
 	for _, f := range p.Steps {
-		fmt.Fprintf(&b, "\n%s %s", f.Act, words.OneLine(f.Path))
+		fmt.Fprintf(&b, "\n%s %s", verb(f), words.OneLine(f.Path))
 		if f.Act == drive.LeaveFile {
 			b.WriteString(": " + words.OneLine(f.Why))
 		}
@@ -204,15 +215,15 @@ func (r *Root) planned(m plannedMsg) tea.Cmd {
 	}
 	r.overlays = slices.Delete(slices.Clone(r.overlays), i, i+1)
 	_, alone := m.m.op.(FilesBack)
-	changes, _ := m.plan.changes()
+	nothing := m.plan.Fault == "" && len(m.plan.Steps) == 0
 	switch {
 	case m.err != nil:
 		r.say("error", r.faultWords(m.err))
-	case m.plan.Fault == "" && len(changes) == 0 && alone:
+	case nothing && alone:
 		r.say("info", m.plan.done())
-	case m.plan.Fault == "" && len(changes) == 0 && m.plan.There:
+	case nothing && m.plan.There:
 		r.say("info", m.m.op.(drive.RollBack).Label+" is taken back already, and nothing was done since: there is nothing to do.")
-	case m.plan.Fault == "" && len(changes) == 0:
+	case nothing:
 		return r.backTo(backToMsg{m.m, onlyConversation, m.plan})
 	default:
 		r.open(NewConfirm(along(m.m), m.question(), m.choices()...))
@@ -230,7 +241,11 @@ func (m plannedMsg) question() string {
 		return says + "\nWhat would be done to files can't be found out, so they stay as they are: " + words.OneLine(m.plan.Fault)
 	}
 	changes, left := m.plan.changes()
-	says += "\n" + words.Count(len(changes), "file") + " would be restored"
+	some := words.Count(len(changes), "file")
+	if len(changes) == 0 {
+		some = "No file"
+	}
+	says += "\n" + some + " would be restored"
 	if len(left) > 0 {
 		says += fmt.Sprintf(", %d left alone", len(left))
 	}
@@ -247,7 +262,7 @@ func (m operateMsg) goal() string {
 	case drive.Revert:
 		return "Back to before “" + m.title() + "”."
 	case drive.RollBack:
-		return "All as " + o.Label + " left it."
+		return "Back to where you were before " + o.Label + " went back."
 	case FilesBack:
 		return "Files as they were before the restore of " + m.what + "."
 	case drive.Fork:
@@ -266,12 +281,15 @@ func (m plannedMsg) choices() []Choice {
 	to := func(along string) tea.Msg { return backToMsg{m.m, along, m.plan} }
 	_, alone := m.m.op.(FilesBack)
 	conversation := Choice{Key: "c", Label: "Conversation only", Msg: to(onlyConversation)}
+	changes, _ := m.plan.changes()
 	switch {
+	case (alone || m.plan.There) && len(changes) == 0:
+		return []Choice{{Key: "n", Label: "Leave them"}}
 	case alone:
 		return []Choice{{Key: "n", Label: "Leave them"}, {Key: "f", Label: "Take the files back", Msg: to(onlyFiles)}}
 	case m.plan.There:
 		return []Choice{{Key: "n", Label: "Leave them"}, {Key: "f", Label: "Files only", Msg: to(onlyFiles)}}
-	case m.plan.Fault != "":
+	case m.plan.Fault != "", len(changes) == 0:
 		return []Choice{conversation}
 	}
 	return []Choice{conversation, {Key: "f", Label: "Files only", Msg: to(onlyFiles)}, {Key: "b", Label: "Both", Msg: to(withFiles)}}
@@ -337,11 +355,15 @@ func (r *Root) operated(m operatedMsg) tea.Cmd {
 
 // head is what became of the conversation.
 func (m operatedMsg) head() string {
-	switch o := m.op.(type) {
+	switch m.op.(type) {
 	case drive.Revert:
 		return m.goal()
 	case drive.RollBack:
-		return "All is as " + o.Label + " left it. What waited in the queue is held until you send it."
+		s := m.goal()
+		if m.Held {
+			s += " What waited in the queue is held until you send it."
+		}
+		return s
 	}
 	if m.what != "" {
 		return "A new branch; /tree leads back to the other."
@@ -378,7 +400,7 @@ func (m operatedMsg) says() string {
 		if revert || rollback || len(changes)+len(left) > 0 {
 			add("Files are as they were.")
 		}
-		if len(changes) == 0 { // else it was said before
+		if len(changes)+len(left) == 0 { // else it was said before
 			add(m.plan.commands())
 		}
 	}

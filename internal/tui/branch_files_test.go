@@ -80,7 +80,7 @@ func TestWhatGoesAlong(t *testing.T) {
 				s.a.branches.did = FilePlan{Restore: 30, Steps: steps(someFiles...)}
 				s.press("/revert<enter><enter>")
 				s.sees("Conversation, files, or both?", "Back to before “the second”.", "2 files would be restored, 1 left alone.",
-					"write greet.go", "delete cmd/greet/main.go", "leave notes.txt: changed since", "▸ c  Conversation only", "f  Files only", "b  Both")
+					"modify greet.go", "delete cmd/greet/main.go", "leave notes.txt: changed since", "▸ c  Conversation only", "f  Files only", "b  Both")
 				s.a.did = nil
 				s.press(c.keys)
 				s.sees(c.says...)
@@ -115,9 +115,8 @@ func TestNothingToAskAboutFiles(t *testing.T) {
 		plan FilePlan
 		says string
 	}{
-		"nothing":        {FilePlan{}, "Files are as they were. /rollback v1 takes it back."},
-		"commands":       {FilePlan{Commands: 2}, "2 commands in what is taken back may have changed more than was recorded: that is not taken back."},
-		"all left alone": {FilePlan{Steps: steps([3]string{"leave", "notes.txt", "changed since"})}, "Files are as they were."},
+		"nothing":  {FilePlan{}, "Files are as they were. /rollback v1 takes it back."},
+		"commands": {FilePlan{Commands: 2}, "2 commands in what is taken back may have changed more than was recorded: that is not taken back."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, 300, 24, noColours(), nil, func(s *stage) {
@@ -129,6 +128,57 @@ func TestNothingToAskAboutFiles(t *testing.T) {
 					t.Errorf("%q", s.a.did)
 				}
 			})
+		})
+	}
+}
+
+// Where every file would be left alone that is said before anything is done. // BRN-8
+func TestEveryFileLeftAloneIsShown(t *testing.T) {
+	left := FilePlan{Steps: steps([3]string{"leave", "notes.txt", "changed since"})}
+	there := left
+	there.There = true
+	for name, c := range map[string]struct {
+		plan      FilePlan
+		keys      string
+		sees      []string
+		asks, may string
+	}{
+		"revert":       {left, "/revert<enter><enter>", []string{"Conversation, files, or both?", "Back to before “the second”.", "▸ c  Conversation only"}, "drive.Revert", "Files are as they were."},
+		"rollback":     {left, "/rollback v1<enter>", []string{"Conversation, files, or both?", "Back to where you were before v1 went back.", "▸ c  Conversation only"}, "drive.RollBack", "Files are as they were."},
+		"fork":         {left, "/fork<enter><down><enter>", []string{"A new branch that ends before", "▸ c  Conversation only"}, "drive.Fork", "Files are as they were."},
+		"back already": {there, "/rollback v1<enter>", []string{"v1 is taken back already", "▸ n  Leave them"}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onStage(t, 100, 24, noColours(), nil, func(s *stage) {
+				goesBack(s)
+				s.a.branches.plan = c.plan
+				s.press(c.keys)
+				s.sees(append(c.sees, "No file would be restored, 1 left alone.", "leave notes.txt: changed since")...)
+				s.lacks("Files only", "Both", "Take the files back")
+				if n := s.asksOf("drive."); n != 0 {
+					t.Fatalf("it was done: %q", s.a.did)
+				}
+				s.press("<enter>")
+				s.sees(c.may)
+				if c.asks != "" && s.asksOf(c.asks) != 1 || s.asksOf("restore") != 0 {
+					t.Errorf("%q", s.a.did)
+				}
+			})
+		})
+	}
+}
+
+// What a rollback holds is said where something waits. // BRN-5, PLAN-7
+func TestRollbackSaysWhatIsHeld(t *testing.T) {
+	for _, held := range []bool{true, false} {
+		scene(t, func(s *stage) {
+			goesBack(s)
+			s.a.branches.held = held
+			s.press("/rollback v1<enter>")
+			s.sees("✓ Back to where you were before v1 went back.")
+			if got := strings.Contains(s.screen(), "What waited in the queue"); got != held {
+				t.Errorf("held %v:\n%s", held, s.screen())
+			}
 		})
 	}
 }
@@ -238,7 +288,7 @@ func TestRollbackOfRestores(t *testing.T) {
 		s.a.branches.plan = FilePlan{To: drive.FilesTo{UndoOf: 30}, Steps: steps([3]string{"write", "a.txt"})}
 		s.a.branches.did = FilePlan{Restore: 50, Steps: s.a.branches.plan.Steps}
 		s.press("/rollback<enter>14:02 restored in b2<enter>")
-		s.sees("Take a restore of files back?", "Files as they were before the restore of 14:02.", "write a.txt", "▸ n  Leave them")
+		s.sees("Take a restore of files back?", "Files as they were before the restore of 14:02.", "modify a.txt", "▸ n  Leave them")
 		s.press("<enter>")
 		if n := s.asksOf("restore"); n != 0 {
 			t.Errorf("%d restores", n)
@@ -263,9 +313,9 @@ func TestForkAndRollbackAskToo(t *testing.T) {
 		s.press("b")
 		s.sees("A new branch; /tree leads back to the other. 1 file restored. /rollback lists the restore of files too.")
 		s.press("/rollback v3<enter>")
-		s.sees("All as v3 left it.")
+		s.sees("Back to where you were before v3 went back.")
 		s.press("b")
-		s.sees("All is as v3 left it.", "1 file restored.")
+		s.sees("Back to where you were before v3 went back.", "1 file restored.")
 		if s.asksOf("drive.Fork") != 1 || s.asksOf("drive.RollBack") != 1 || s.asksOf("restore") != 2 {
 			t.Errorf("%q", s.a.did)
 		}

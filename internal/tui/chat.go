@@ -135,7 +135,7 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	l := r.look()
 	shown := r.state
 	shown.Session.Mode = r.mode()
-	status := statusLine(w, l, r.id, shown)
+	status := statusLine(w, l, r.id, shown, r.forks)
 	var below []string
 	x, y = -1, -1
 	if c.question != nil {

@@ -218,7 +218,9 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.id = m.id
 		r.say("success", "The model is "+m.id.Model.String()+" from now on.")
 	case PickRowsMsg:
-		return r.toPicker(m)
+		return r.toPicker(m.Name, m)
+	case PickFoundMsg:
+		return r.toPicker(m.Name, m)
 	case modelMsg:
 		return r.choose(m)
 	case reasonMsg:
@@ -274,6 +276,17 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		return r.went(m)
 	case branchMsg:
 		return r.goTo(m.name)
+	case askGoneMsg:
+		r.askDelete(m.name)
+	case goneMsg:
+		return r.deleteBranch(m.name)
+	case deletedMsg:
+		r.say("success", m.name+" is deleted; what was written in it stays in the file.")
+		return tea.Batch(r.branched(), r.tree())
+	case branchedMsg:
+		if m.epoch == r.epoch {
+			r.forks = m.more
+		}
 	case copyMsg:
 		return r.copied(m.text)
 	case askQuitMsg:
@@ -314,7 +327,7 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 	}
 	r.epoch++
 	r.id, r.state, r.version, r.fault, r.pulses = m.id, session.State{}, 0, "", nil
-	r.busy, r.ours, r.toasts = false, false, nil
+	r.busy, r.ours, r.forks, r.toasts = false, false, false, nil
 	r.frame.State = r.state
 	old := r.chat
 	r.chat = newChat(r.look(), old.comp)

@@ -95,6 +95,7 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 	case ActInterrupt:
 		return r.interrupt()
 	case ActMessageActions:
+		c.hint = ""
 		return r.actOnMessage()
 	case ActClear:
 		return r.cleared()
@@ -250,8 +251,20 @@ func (r *Root) interrupt() tea.Cmd {
 		r.chat.tr.end()
 	case len(r.toasts) > 0:
 		r.toasts = r.toasts.dismiss()
+		r.hintAgain()
+	default:
+		r.hintAgain()
 	}
 	return nil
+}
+
+// hintAgain says what the key does that was just pressed, when it is pressed
+// again at once.
+func (r *Root) hintAgain() {
+	once, twice := r.frame.Keys.Key(ActInterrupt), r.frame.Keys.Key(ActMessageActions)
+	if r.twice.Waiting() && r.chat.comp.Empty() && !working(r.state) && r.chat.tr.count() > 0 && twice == once+" "+once {
+		r.chat.hint = once + " again: go back to, fork or copy a message of yours."
+	}
 }
 
 // editQueued takes the newest entry that waits back into the composer.
@@ -334,13 +347,3 @@ func (r *Root) reasoning() tea.Cmd {
 }
 
 type reasonMsg struct{ level string }
-
-func (r *Root) sessions() tea.Cmd {
-	r.open(waitingPicker(sessionsPicker, "Sessions", "type to filter", func(row PickRow) tea.Msg { return openMsg{row.Value.(SessionInfo).ID} }))
-	return func() tea.Msg {
-		rows, err := r.agent.Sessions(r.ctx)
-		return sessionsMsg{rows, err}
-	}
-}
-
-type openMsg struct{ id string }

@@ -44,6 +44,9 @@ type fakeAgent struct {
 	did      []string // what else was asked for
 	branches fakeBranches
 	sessions []SessionInfo
+	said     map[string][]Saying
+	unsaid   string
+	noSaid   error
 	models   []ModelInfo
 	offers   []Offer
 	files    []string
@@ -187,6 +190,11 @@ func (a *fakeAgent) Files(context.Context) ([]string, error) {
 func (a *fakeAgent) Sessions(context.Context) ([]SessionInfo, error) {
 	a.asks("sessions")
 	return a.sessions, nil
+}
+
+func (a *fakeAgent) Said(_ context.Context, text string) ([]Saying, string, error) {
+	a.asks("said %s", text)
+	return a.said[text], a.unsaid, a.noSaid
 }
 
 func (a *fakeAgent) Switch(_ context.Context, id string) (Identity, error) {

@@ -18,12 +18,15 @@ type fakeBranches struct {
 	noFiles  error
 	refused  error // of Operate and Branch
 	back     string
+	held     bool
 	slow     chan struct{} // PlanFiles takes until it is closed
 }
 
 func (a *fakeAgent) Turns(context.Context) ([]Turn, error) { return a.branches.turns, nil }
 
 func (a *fakeAgent) Limbs(context.Context) ([]Limb, error) { return a.branches.limbs, nil }
+
+func (a *fakeAgent) Branched(context.Context) bool { return len(a.branches.limbs) > 1 }
 
 func (a *fakeAgent) Restores(context.Context) ([]Restore, error) { return a.branches.restores, nil }
 
@@ -42,7 +45,7 @@ func (a *fakeAgent) RestoreFiles(_ context.Context, to drive.FilesTo) (FilePlan,
 
 func (a *fakeAgent) Operate(_ context.Context, op drive.Operation) (Operated, error) {
 	a.asks("%s", fmt.Sprintf("%T %+v", op, op))
-	out := Operated{ID: a.ident}
+	out := Operated{ID: a.ident, Held: a.branches.held}
 	if _, ok := op.(drive.Revert); ok {
 		out.Label, out.Text = "v1", a.branches.back
 	}
@@ -57,7 +60,11 @@ func (a *fakeAgent) Branch(_ context.Context, name string) (Identity, error) {
 // steps are files of a plan: "write a.txt", "leave b.txt: changed since".
 func steps(list ...[3]string) (out []drive.FileStep) {
 	for _, f := range list {
-		out = append(out, drive.FileStep{Act: f[0], Path: f[1], Why: f[2]})
+		step := drive.FileStep{Act: f[0], Path: f[1], Why: f[2], Have: "some hash"}
+		if f[0] == "create" {
+			step.Act, step.Have = drive.WriteFile, ""
+		}
+		out = append(out, step)
 	}
 	return out
 }

@@ -55,13 +55,13 @@ func (r *Root) listOffers(m offersMsg) tea.Cmd {
 	for _, o := range m.rows {
 		rows = append(rows, PickRow{Title: o.Title, Note: o.Detail, Value: o})
 	}
-	return r.toPicker(PickRowsMsg{Name: offersPicker, Rows: rows, Err: m.err})
+	return r.toPicker(offersPicker, PickRowsMsg{Name: offersPicker, Rows: rows, Err: m.err})
 }
 
-// toPicker hands rows to the picker that waits for them, wherever it lies.
-func (r *Root) toPicker(m PickRowsMsg) tea.Cmd {
+// toPicker hands a message to the picker that waits for it, wherever it lies.
+func (r *Root) toPicker(name string, m tea.Msg) tea.Cmd {
 	for i, o := range r.overlays {
-		if p, ok := o.(*Picker); ok && p.Name == m.Name {
+		if p, ok := o.(*Picker); ok && p.Name == name {
 			next, cmd := p.Update(m, r.frame)
 			r.overlays[i] = next
 			return cmd
@@ -113,7 +113,7 @@ func (r *Root) listModels(m modelsMsg) tea.Cmd {
 		}
 		rows = append(rows, row)
 	}
-	cmd := r.toPicker(PickRowsMsg{Name: modelsPicker, Rows: rows, Err: m.err})
+	cmd := r.toPicker(modelsPicker, PickRowsMsg{Name: modelsPicker, Rows: rows, Err: m.err})
 	for _, o := range r.overlays {
 		if p, ok := o.(*Picker); ok && p.Name == modelsPicker {
 			now := r.model()
@@ -142,38 +142,4 @@ func (r *Root) choose(m modelMsg) tea.Cmd {
 type usedMsg struct {
 	id  Identity
 	err error
-}
-
-func (r *Root) listSessions(m sessionsMsg) tea.Cmd {
-	var rows []PickRow
-	for _, s := range m.rows {
-		row := PickRow{Title: s.Title, Note: s.Age + ", " + s.Size, Group: "Elsewhere", Also: s.ID + " " + s.Workspace, Value: s}
-		switch {
-		case s.Here:
-			row.Group = "This folder"
-		default:
-			row.Note = shortPath(s.Workspace, r.id.Home) + ", " + row.Note
-		}
-		if s.Open {
-			row.Note += ", turn left open"
-		}
-		if s.Damage != "" {
-			row.Note += ", damaged: " + s.Damage
-			if row.Title == "" {
-				row.Title = s.ID
-			}
-		}
-		rows = append(rows, row)
-	}
-	// This folder's stand first.
-	here := make([]PickRow, 0, len(rows))
-	var rest []PickRow
-	for _, row := range rows {
-		if row.Group == "This folder" {
-			here = append(here, row)
-		} else {
-			rest = append(rest, row)
-		}
-	}
-	return r.toPicker(PickRowsMsg{Name: sessionsPicker, Rows: append(here, rest...), Err: m.err})
 }

@@ -30,7 +30,7 @@ func (r *Root) log(msg tea.Msg) (tea.Cmd, bool) {
 		if r.id.Notice != "" {
 			r.say("warning", r.id.Notice)
 		}
-		return tea.Batch(r.follow(), r.begin()), true
+		return tea.Batch(r.follow(), r.begin(), r.branched()), true
 	case updateMsg:
 		return r.updated(m), true
 	case olderMsg:
@@ -108,6 +108,9 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 		r.overlays = slices.DeleteFunc(slices.Clone(r.overlays), func(o overlay) bool { c, ok := o.(*Confirm); return ok && c.OfTurn })
 	}
 	var cmds []tea.Cmd
+	if slices.ContainsFunc(m.Entries, asksBranched) {
+		cmds = append(cmds, r.branched())
+	}
 	if fresh {
 		for _, e := range m.Entries {
 			if ev, ok := e.Event.(session.ToastPosted); ok && words.Toast(ev) != "" {

@@ -15,6 +15,7 @@ type list struct {
 	n, at int
 	top   int // the first in view
 	fixed []bool
+	under []bool // fixed ones that belong to the row above, and are in view with it
 }
 
 // Move goes by rows and stops at the ends. Rows that can't be chosen (headings) are passed over.
@@ -52,9 +53,13 @@ func (l *list) Select(i int) {
 // shows a heading with the first of its rows.
 func (l *list) Window(height int) (from, to int) {
 	height = max(height, 1)
-	l.top = min(max(l.top, l.at-height+1), max(l.n-height, 0))
+	last := l.at
+	for last+1 < len(l.under) && l.under[last+1] && last+1-l.at < height {
+		last++
+	}
+	l.top = min(max(l.top, last-height+1), max(l.n-height, 0))
 	first := l.at
-	for height > 1 && first > 0 && l.heading(first-1) && l.at-first+1 < height {
+	for height > 1 && first > 0 && l.heading(first-1) && last-first+1 < height {
 		first--
 	}
 	l.top = max(min(l.top, first), 0)

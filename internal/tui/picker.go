@@ -14,6 +14,7 @@ type PickRow struct {
 	Title, Note string
 	Group       string // rows of a group stand together below its name; "" has none
 	Also        string // is found too, and not shown
+	Key         string // names it, for a PickFound
 	Off         string // why it can't be chosen, "" if it can
 	Value       any    // for the answer
 }
@@ -25,13 +26,23 @@ type Picker struct {
 	Empty  string                // said where there are no rows at all
 	Answer func(PickRow) tea.Msg // what choosing says
 	Name   string                // to whom a PickRowsMsg is addressed
+	Says   string                // below the filter
+	Deeper *Deeper               // nil: it finds what its rows say, letter by letter
 
-	rows   []PickRow
-	filter field
-	shown  []pickLine
-	list   list
-	wait   bool
-	err    error
+	// Remove says what removes a row, or why it can't be; nil where none can.
+	// Removes is what the key for it does.
+	Remove  func(PickRow) (tea.Msg, string)
+	Removes string
+
+	behind  looked
+	refused string // why the row could not be removed, until the next key
+	rows    []PickRow
+	column  int // where notes begin
+	filter  field
+	shown   []pickLine
+	list    list
+	wait    bool
+	err     error
 }
 
 // A PickRowsMsg brings the rows of the picker of that name, or says why there are none.
@@ -43,8 +54,9 @@ type PickRowsMsg struct {
 
 // A pickLine is a row of the screen: a row to choose, or the name of a group.
 type pickLine struct {
-	row   int // -1: a heading
+	row   int // -1: a heading, or what was found
 	head  string
+	found *PickFound // of the row above
 	marks []int
 }
 
@@ -57,10 +69,11 @@ func NewPicker(title string, rows []PickRow, answer func(PickRow) tea.Msg) *Pick
 
 // SetRows replaces the rows. The filter stays, and the choice too where its row has the same place.
 func (p *Picker) SetRows(rows []PickRow) {
-	p.rows = make([]PickRow, len(rows))
+	p.rows, p.column = make([]PickRow, len(rows)), 0
 	for i, r := range rows {
 		r.Title, r.Note, r.Group, r.Off = oneLine(r.Title), oneLine(r.Note), oneLine(r.Group), oneLine(r.Off)
 		p.rows[i] = r
+		p.column = max(p.column, plain.Width(r.Title)+2)
 	}
 	at := p.list.at
 	p.match()
@@ -84,10 +97,15 @@ func oneLine(s string) string {
 
 // match finds what is shown. Groups stand in the order of their best row.
 func (p *Picker) match() {
-	found := rank(p.filter.String(), len(p.rows), func(i int) string {
-		r := p.rows[i]
-		return r.Title + " " + r.Group + " " + r.Also
-	}, nil)
+	var found []ranked
+	if p.Deeper != nil {
+		found = p.findWords()
+	} else {
+		found = rank(p.filter.String(), len(p.rows), func(i int) string {
+			r := p.rows[i]
+			return r.Title + " " + r.Group + " " + r.Also
+		}, nil)
+	}
 	var order []string
 	groups := map[string][]pickLine{}
 	for _, r := range found {
@@ -100,16 +118,21 @@ func (p *Picker) match() {
 	p.shown, p.list = nil, list{}
 	for _, g := range order {
 		if g != "" {
-			p.shown = append(p.shown, pickLine{row: -1, head: g})
-			p.list.fixed = append(p.list.fixed, true)
+			p.add(pickLine{row: -1, head: g})
 		}
 		for _, l := range groups[g] {
-			p.shown = append(p.shown, l)
-			p.list.fixed = append(p.list.fixed, false)
+			p.add(l)
 		}
 	}
-	p.list.n = len(p.shown)
+	p.addFound()
 	p.list.Select(0)
+}
+
+func (p *Picker) add(l pickLine) {
+	p.shown = append(p.shown, l)
+	p.list.fixed = append(p.list.fixed, l.row < 0)
+	p.list.under = append(p.list.under, l.found != nil)
+	p.list.n = len(p.shown)
 }
 
 // Update takes keys, mouse, paste, and rows for its name.
@@ -121,9 +144,11 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 			p.wait, p.err = false, msg.Err
 			p.SetRows(msg.Rows)
 		}
+	case PickFoundMsg:
+		p.found(msg)
 	case tea.PasteMsg:
 		p.filter.write(msg.Content)
-		p.match()
+		return p, p.typed()
 	case tea.MouseWheelMsg:
 		p.list.Move(wheel(msg))
 	case tea.MouseClickMsg:
@@ -134,19 +159,37 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 		}
 	case tea.KeyPressMsg:
 		act, _ := f.Keys.Action(msg, InList)
+		p.refused = ""
 		switch {
+		case act == ActRemove && p.Remove != nil:
+			return p.remove()
 		case act == ActClose:
-			return nil, nil
+			return nil, p.leave()
 		case act == ActChoose:
 			return p.choose()
 		case p.list.Do(act, b.innerH()-pickHead):
 		default:
 			if before := p.filter.String(); p.filter.key(msg, act) && p.filter.String() != before {
-				p.match()
+				return p, p.typed()
 			}
 		}
 	}
 	return p, nil
+}
+
+// typed finds what is typed now.
+func (p *Picker) typed() tea.Cmd {
+	cmd := p.deepen()
+	p.match()
+	return cmd
+}
+
+// leave ends what is looked for.
+func (p *Picker) leave() tea.Cmd {
+	if p.Deeper == nil {
+		return nil
+	}
+	return p.Deeper.Look("")
 }
 
 // choose answers with the chosen row; one that can't be chosen stays, with its reason in the foot.
@@ -155,7 +198,22 @@ func (p *Picker) choose() (overlay, tea.Cmd) {
 	if !ok || r.Off != "" {
 		return p, nil
 	}
-	return nil, answer(p.Answer(r))
+	return nil, tea.Batch(p.leave(), answer(p.Answer(r)))
+}
+
+// remove answers with what removes the chosen row; one that can't be removed
+// stays, and it is said why.
+func (p *Picker) remove() (overlay, tea.Cmd) {
+	r, ok := p.chosen()
+	if !ok {
+		return p, nil
+	}
+	msg, why := p.Remove(r)
+	if msg == nil {
+		p.refused = oneLine(why)
+		return p, nil
+	}
+	return nil, answer(msg)
 }
 
 func (p *Picker) chosen() (PickRow, bool) {
@@ -180,6 +238,9 @@ func (p *Picker) box(f Frame) box {
 			groups[r.Group] = true
 		}
 	}
+	if p.Deeper != nil {
+		lines *= 2 // each may come with what was found
+	}
 	// Its size does not follow the filter: a box that jumps is hard to read.
 	return boxFor(f, min(f.W-4, pickWide), min(max(lines+len(groups), 3)+pickHead+2, max(f.H-2, 10)))
 }
@@ -188,20 +249,20 @@ func (p *Picker) box(f Frame) box {
 func (p *Picker) View(f Frame) string {
 	b := p.box(f)
 	row, _ := p.filter.view(pickLabel, p.Hint, b.innerW(), f.Theme)
-	rows := []string{row, ""}
+	rows := []string{row, f.Theme.Dim.Of(plain.Truncate(p.state(), b.innerW()))}
 	if len(p.shown) == 0 {
 		for _, s := range plain.Wrap(p.nothing(), b.innerW()) {
 			rows = append(rows, f.Theme.Dim.Of(s))
 		}
 		return b.draw(p.Title, p.foot(f), rows, f.Theme)
 	}
-	column := 0
-	for _, r := range p.rows {
-		column = max(column, plain.Width(r.Title)+2)
-	}
 	from, to := p.list.Window(b.innerH() - pickHead)
 	for i := from; i < to; i++ {
 		l := p.shown[i]
+		if l.found != nil {
+			rows = append(rows, l.found.draw(b.innerW(), f.Theme))
+			continue
+		}
 		if l.row < 0 {
 			rows = append(rows, f.Theme.Strong.Of(plain.Truncate(l.head, b.innerW())))
 			continue
@@ -211,7 +272,7 @@ func (p *Picker) View(f Frame) string {
 		if r.Off != "" {
 			item.Note = r.Off
 		}
-		rows = append(rows, item.draw(b.innerW(), column, f.Theme))
+		rows = append(rows, item.draw(b.innerW(), p.column, f.Theme))
 	}
 	return b.draw(p.Title, p.foot(f), rows, f.Theme)
 }
@@ -226,7 +287,7 @@ func (p *Picker) nothing() string {
 	case len(p.rows) == 0:
 		return p.Empty
 	}
-	return "nothing matches " + fmt.Sprintf("%q", p.filter.String())
+	return p.nothingFound()
 }
 
 // foot says how many rows there are, and what keys do; or why the chosen one can't be chosen.
@@ -244,7 +305,11 @@ func (p *Picker) foot(f Frame) string {
 	if shown != len(p.rows) {
 		count = fmt.Sprintf("%d of %d", shown, len(p.rows))
 	}
-	return strings.Join([]string{count, f.Keys.Key(ActChoose) + " choose", f.Keys.Key(ActClose) + " close"}, " · ")
+	keys := []string{count, f.Keys.Key(ActChoose) + " choose", f.Keys.Key(ActClose) + " close"}
+	if p.Remove != nil {
+		keys = append(keys, f.Keys.Key(ActRemove)+" "+p.Removes)
+	}
+	return strings.Join(keys, " · ")
 }
 
 // Cursor is in the filter.

@@ -37,6 +37,7 @@ type Root struct {
 	pulses   []drive.Pulse
 	fault    string
 	busy     bool // another process works on the branch
+	forks    bool // the session has more than one branch
 	epoch    int  // of the session: messages of an older one are late
 	ticking  bool
 	due      time.Time // when the next tick comes, while ticking
@@ -51,6 +52,7 @@ type Root struct {
 	ours     bool                 // this process works on the branch
 	first    string               // a prompt to send as soon as the session is there
 	goOn     bool                 // go on with the paused turn at once
+	unlook   context.CancelFunc   // ends a search for what was said
 	shells   []context.CancelFunc // of the user's own commands that run, nil for one that has ended
 }
 

@@ -13,8 +13,8 @@ import (
 
 // statusLine is the line at the bottom: model, mode, branch, the context bar,
 // what is used, what waits (TUI-6). What does not fit is left out from the
-// least important on.
-func statusLine(w int, l look, id Identity, s session.State) string {
+// least important on. The branch is named where there is more than one (forks).
+func statusLine(w int, l look, id Identity, s session.State, forks bool) string {
 	model := s.Branch.Model
 	if model == (session.Model{}) {
 		model = id.Model
@@ -37,7 +37,7 @@ func statusLine(w int, l look, id Identity, s session.State) string {
 	}
 	name = oneLine(name)
 	left := []string{l.ink(inkAccent, name+script), l.ink(inkMode, mode)}
-	if b := s.Branch.Name; b != "" && b != session.MainBranch {
+	if b := s.Branch.Name; b != "" && (forks || b != session.MainBranch) {
 		left = append(left, l.ink(inkAccent, "branch "+oneLine(b)))
 	}
 	if id.GitBranch != "" {

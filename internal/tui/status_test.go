@@ -11,7 +11,7 @@ import (
 )
 
 func statusOf(w int, id Identity, s session.State) string {
-	return statusLine(w, plainLook(plainTime()), id, s)
+	return statusLine(w, plainLook(plainTime()), id, s, false)
 }
 
 func TestStatusLine(t *testing.T) { // TUI-6, CTX-6

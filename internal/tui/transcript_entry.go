@@ -352,7 +352,7 @@ func noted(e session.Entry) *row {
 		r.ink, r.head = inkWarn, "Went back: what follows goes on from an earlier message."
 		r.text(e, &ev.Preview)
 	case session.BranchRolledBack:
-		r.ink, r.head = inkWarn, ev.Label+" was taken back: all is as it left it."
+		r.ink, r.head = inkWarn, ev.Label+" was taken back: this is as it was before."
 	case session.BranchCreated:
 		r.head = "Branch " + ev.Name + " begins here (" + ev.Purpose + ")."
 	case session.CompactionFailed, session.SummarizerTried, session.HandoffRejected:
