@@ -187,8 +187,8 @@ func (h *history) mark(b session.Branch) {
 		switch first := a.first; {
 		case first.Kind == session.UserItem && open != 0 && first.Turn == open:
 			a.keep, a.settled = true, false
-		case first.Kind == session.ShellItem && i > replied: // nobody has responded to it
-			a.keep = true
+		case i > replied && (first.Kind == session.ShellItem || first.Kind == session.UserItem): // nobody has responded to it
+			a.keep, a.settled = true, false
 		}
 	}
 }

@@ -271,6 +271,7 @@ func TestMapReduceComesToItsEnd(t *testing.T) {
 			turn := w.add(session.UserSaid{Via: "prompt", Text: &session.Text{}, Tokens: est(100)})
 			w.add(session.TurnEnded{Turn: turn, Status: "completed"})
 		}
+		w.add(session.ReplyRejected{Class: "cancelled", Kept: true, Text: &session.Text{}, Tokens: est(100)}) // they were responded to
 		cut, ok := compact.Plan(w.state(), compact.Budget{}, compact.Responded)
 		if !ok {
 			t.Fatal("nothing to cover")

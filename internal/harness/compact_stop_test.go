@@ -224,8 +224,8 @@ sent one_shot 1, limit 0
 committed [{6 11}]`)
 }
 
-// Esc during a request ends the turn at once, with a /compact that waits for it.
-// // CMP-9, TUI-5
+// Esc takes a /compact back that waits for a request, as its line says; the next
+// one ends the turn at once. // CMP-9, TUI-5
 func TestWireEscapeWithACompactQueued(t *testing.T) {
 	w := newWire(t, 60_000)
 	l := w.filled(2_000)
@@ -233,6 +233,10 @@ func TestWireEscapeWithACompactQueued(t *testing.T) {
 	say(t, l, "Look around.")
 	until(t, l, "the request", func(session.Entry) bool { s := l.State().Branch.Turn; return s != nil && s.Open.Seq != 0 })
 	submit(t, l, drive.Compact{})
+	submit(t, l, drive.Cancel{By: "user"})
+	if b := l.State().Branch; b.Asked != nil || b.Turn == nil || b.Turn.Cancelled != "" {
+		t.Fatalf("%+v %+v", b.Asked, b.Turn)
+	}
 	submit(t, l, drive.Cancel{By: "user"})
 	if end := ended(t, l, 2); end.Status != "interrupted" || w.count("one_shot") != 0 {
 		t.Errorf("%+v, %d summaries", end, w.count("one_shot"))

@@ -12,7 +12,11 @@ import (
 func CompactionFailed(kind, detail string) string {
 	o := compactionFailed(kind)
 	if d := strings.TrimRight(OneLine(detail), ".?!"); kind == "exhausted" && d != "" {
-		return Outcome{"No summarization model gave a whole summary; the last one: " + WhyNot(d) + ".", o.Hint}.String()
+		who := "the last one"
+		if m, why, ok := strings.Cut(d, ": "); ok && strings.Contains(m, "/") && !strings.ContainsAny(m, " \t") {
+			who, d = who+", "+m, why
+		}
+		return Outcome{"No summarization model gave a whole summary; " + who + ": " + WhyNot(d) + ".", o.Hint}.String()
 	}
 	if d := strings.TrimRight(OneLine(detail), ".?!"); d != "" && kind != "internal" {
 		o.Line = strings.TrimSuffix(o.Line, ".") + ": " + d + "."
@@ -68,6 +72,14 @@ func compactionFailed(kind string) Outcome {
 // WhyNot is why an attempt of a summarizer is no evidence, or why it is not
 // asked (FIN-1, SUM-3).
 func WhyNot(why string) string {
+	code, more, _ := strings.Cut(why, ": ")
+	if s := whyNot(code); more != "" && s != code {
+		return s + " (" + OneLine(more) + ")"
+	}
+	return whyNot(why)
+}
+
+func whyNot(why string) string {
 	switch why {
 	case "length":
 		return "its answer was cut off at its output limit, or at context.compaction.target_tokens"

@@ -9,13 +9,13 @@ import (
 func cancel(s session.State, env Env, c Cancel) ([]session.Fact, error) {
 	t := s.Branch.Turn
 	if s.Branch.Compaction != nil || s.Branch.Asked != nil {
-		// The turn goes on with its source (CMP-10), unless more was meant: a
-		// compaction that only waits for a request or call is not what is stopped.
+		// The turn goes on with its source (CMP-10), also where the compaction only
+		// waits for a request or call: it is taken back first.
 		out := abandon(s, "cancelled", nil)
 		if s.Branch.Run != env.Run { // the start of this run closes what was out
 			out = closeCompaction(s, "cancelled", nil)
 		}
-		if t != nil && t.Cancelled == "" && (c.By != "user" || !compacting(s)) {
+		if t != nil && t.Cancelled == "" && c.By != "user" {
 			out = append(out, facts(session.TurnCancelled{Turn: t.ID, By: c.By})...)
 		}
 		return out, nil
