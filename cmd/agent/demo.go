@@ -99,6 +99,7 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 		}
 		handle = p.Handle
 	} else {
+		there, _ := os.ReadDir(d.dir) // where it can't be read, writing says why
 		if d.cont {
 			if err := m.lastDemo(); err != nil {
 				return exit(exitUsage, "%w", err)
@@ -108,8 +109,11 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 				return exit(exitUsage, "--dir %s: %w; nothing was written: give a new or empty folder", d.dir, err)
 			}
 			return exit(exitUsage, "sample project: %w", err)
-		} else if d.run {
-			fprintln(e.err, "The sample project is in "+words.OneLine(m.workspace)+".")
+		} else if len(there) > 0 {
+			m.notice = "This folder has a demo's project of before, which stays as it was left: the script may not fit it. A new folder has a new one."
+		}
+		if d.run && !d.cont {
+			fprintln(e.err, strings.TrimSpace("The sample project is in "+words.OneLine(m.workspace)+". "+m.notice))
 		}
 		m.sample = m.workspace
 		story := demo.Tally()
