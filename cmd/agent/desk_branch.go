@@ -81,9 +81,9 @@ func (d *desk) Turns(ctx context.Context) ([]tui.Turn, error) {
 		return nil, err
 	}
 	var items []session.Item
-	for it := range l.State().Branch.View.All {
+	for it := range l.State().Branch.View.Recorded { // those too that a checkpoint covers (BRN-7)
 		if it.Kind == session.UserItem {
-			items = append(items, it)
+			items = append(items, *it)
 		}
 	}
 	var out []tui.Turn
