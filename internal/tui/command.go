@@ -169,7 +169,7 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case failedMsg:
 		if !errors.Is(m.err, drive.ErrNothing) && !errors.Is(m.err, context.Canceled) {
-			r.say("error", r.faultWords(m.err))
+			r.unsaid(m.err)
 		}
 	case refusedMsg:
 		r.refused(m)
@@ -327,7 +327,7 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 	}
 	r.epoch++
 	r.id, r.state, r.version, r.fault, r.pulses = m.id, session.State{}, 0, "", nil
-	r.busy, r.ours, r.forks, r.toasts = false, false, false, nil
+	r.busy, r.ours, r.forks, r.waits, r.unwritten, r.toasts = false, false, false, false, "", nil
 	r.frame.State = r.state
 	old := r.chat
 	r.chat = newChat(r.look(), old.comp)
