@@ -81,7 +81,7 @@ func TestTroubleIsSaidShortAndGoes(t *testing.T) { // LOG-8, TUI-7
 		s.a.fault = nil
 		s.now()
 		s.later(2 * errorStays)
-		s.sees("✗ disk full (no space left on device)", "make room, then try again")
+		s.sees("✗ disk full (no space left on device)", "make room")
 		s.a.answers, s.a.notOurs = nil, false
 		s.a.put(session.RunStarted{Run: "r2"})
 		s.now()
