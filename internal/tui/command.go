@@ -284,9 +284,7 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.say("success", m.name+" is deleted; what was written in it stays in the file.")
 		return tea.Batch(r.branched(), r.tree())
 	case branchedMsg:
-		if m.epoch == r.epoch {
-			r.forks = m.more
-		}
+		return r.knows(m)
 	case copyMsg:
 		return r.copied(m.text)
 	case askQuitMsg:

@@ -60,6 +60,11 @@ func TestTroubleIsSaidShortAndGoes(t *testing.T) { // LOG-8, TUI-7
 		s.press("<enter>") // and again
 		s.later(2 * errorStays)
 		s.sees(says, "> hello")
+		s.press("<esc>")
+		s.lacks(says)
+		s.press("<enter>")
+		s.later(2 * errorStays)
+		s.sees(says, "> hello")
 		s.a.answers = nil
 		s.a.say("hello")
 		s.now()
