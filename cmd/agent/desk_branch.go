@@ -147,6 +147,19 @@ func (d *desk) Branched(ctx context.Context) bool {
 	return err == nil && len(l.Session.Left()) > 1
 }
 
+// Gaps are the places that can't be read.
+func (d *desk) Gaps(ctx context.Context) []tui.Gap {
+	l, err := d.at(ctx)
+	if err != nil {
+		return nil
+	}
+	var out []tui.Gap
+	for _, g := range l.Session.Gaps() {
+		out = append(out, tui.Gap(g))
+	}
+	return out
+}
+
 // Operate does a branch operation and opens what it made.
 func (d *desk) Operate(ctx context.Context, op drive.Operation) (tui.Operated, error) {
 	l, err := d.at(ctx)

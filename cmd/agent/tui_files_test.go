@@ -142,8 +142,8 @@ func playForkBeside(h *tuiHouse) { // LOG-6, LOG-14, TUI-4
 	y.in(keyEsc)
 	y.gone("Branches of this session")
 	y.says("me too")
-	y.sees("Another window works here", "Your message was not sent", "▸ r  Wait, and follow it here", "f  Fork from here, and send it", "> me too")
-	y.in("r")
+	y.sees("Another window works here", "Your message was not sent", "▸ w  Wait until it is closed there", "f  Fork from here, and send it", "> me too")
+	y.in("w")
 	y.gone("Another window works here")
 	y.sees("> me too", "▌ story")
 	if string(file()) != string(was) {

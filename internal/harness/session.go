@@ -23,6 +23,7 @@ type Session struct {
 
 	mu     sync.RWMutex
 	file   *jsonl.File // nil until the first event
+	leaky  bool        // numbers are left out on purpose
 	others uint64      // lines read that this process did not write itself
 	fold   *session.Fold
 	seen   []string                 // the files that were observed, as they came
@@ -113,6 +114,7 @@ func (s *Session) visit(l jsonl.Line, raw []byte) error {
 		}
 		if ev.From != nil && ev.From.Gaps {
 			s.file.AllowGaps()
+			s.leaky = true
 		}
 	case session.LogRepaired:
 		if err := s.file.Forgive(ev.From, ev.To, ev.SHA256); err != nil {

@@ -57,6 +57,8 @@ type Agent interface {
 	// Branched reports that this session has more than one branch that was not
 	// deleted.
 	Branched(ctx context.Context) bool
+	// Gaps are the places of the session's file that can't be read.
+	Gaps(ctx context.Context) []Gap
 	// Restores lists the restores of files of this session, newest first.
 	Restores(ctx context.Context) ([]Restore, error)
 	// PlanFiles says what an operation, or a [FilesBack], would do to files if
@@ -121,6 +123,13 @@ type Identity struct {
 	Notice    string // to be said once, at the start
 	Draft     string // to be put into the composer, once
 	Setup     bool   // there is no model yet: the set-up screen opens (CLI-3)
+}
+
+// A Gap is a place where events are missing, or, with Changed, one that was
+// changed after it was written.
+type Gap struct {
+	First, Last session.Seq
+	Changed     bool
 }
 
 // SessionInfo is a row of the session list.

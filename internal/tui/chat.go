@@ -200,6 +200,8 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		out = append(out, inked(l, inkError, plain.Clean("✗ "+r.fault), w)...)
 	}
 	switch {
+	case r.busy && !working(r.state):
+		out = append(out, inked(l, inkWarn, "Another window has this session open: it is followed here.", w)...)
 	case r.busy:
 		out = append(out, inked(l, inkWarn, "Another window works on this session: it is followed here.", w)...)
 	case r.paused():
@@ -247,8 +249,10 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 // pausedWords say what can be done about a turn that was left open.
 func (c *chat) pausedWords(r *Root) string {
 	switch {
-	case !r.writable():
+	case r.state.Branch.ReadOnly != "":
 		return "A turn was left open. It can't go on here: this session can only be read now."
+	case !r.writable():
+		return "A turn was left open. It can't go on before that is mended."
 	case !c.comp.Empty():
 		return "A turn was left open. What is written below goes on with it when it is sent; Esc ends it."
 	}

@@ -169,7 +169,7 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case failedMsg:
 		if !errors.Is(m.err, drive.ErrNothing) && !errors.Is(m.err, context.Canceled) {
-			r.say("error", r.faultWords(m.err))
+			r.unsaid(m.err)
 		}
 	case refusedMsg:
 		r.refused(m)
@@ -284,9 +284,7 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.say("success", m.name+" is deleted; what was written in it stays in the file.")
 		return tea.Batch(r.branched(), r.tree())
 	case branchedMsg:
-		if m.epoch == r.epoch {
-			r.forks = m.more
-		}
+		return r.knows(m)
 	case copyMsg:
 		return r.copied(m.text)
 	case askQuitMsg:
@@ -327,7 +325,7 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 	}
 	r.epoch++
 	r.id, r.state, r.version, r.fault, r.pulses = m.id, session.State{}, 0, "", nil
-	r.busy, r.ours, r.forks, r.toasts = false, false, false, nil
+	r.busy, r.ours, r.forks, r.waits, r.unwritten, r.toasts = false, false, false, false, "", nil
 	r.frame.State = r.state
 	old := r.chat
 	r.chat = newChat(r.look(), old.comp)

@@ -14,9 +14,10 @@ import (
 
 // An elsewhereMsg asks for one of the two.
 type elsewhereMsg struct {
-	op   drive.Operation // the fork; nil: reload
-	text string          // to send there
-	rest string          // for the composer
+	op    drive.Operation // the fork; nil: reload
+	waits bool            // say when the other window is done
+	text  string          // to send there
+	rest  string          // for the composer
 }
 
 // refused brings the words of a message back. Whatever was written since comes
@@ -29,7 +30,7 @@ func (r *Root) refused(m refusedMsg) {
 	}
 	r.chat.comp.SetText(text)
 	if !r.conflictOver(m.err, "Your message was not sent: ", "It stays below.", elsewhereMsg{op: drive.Fork{From: r.point()}, text: m.draft, rest: rest}) {
-		r.say("error", r.faultWords(m.err))
+		r.unsaid(m.err)
 	}
 }
 
@@ -60,14 +61,17 @@ func (r *Root) point() session.Reference {
 
 // conflictOver opens the question, where err is one that it is about.
 func (r *Root) conflictOver(err error, what, stays string, fork elsewhereMsg) bool {
-	var says, reload string
-	switch {
+	var says string
+	var first Choice
+	switch running := r.state.Branch.Turn != nil; {
 	case !r.writable():
 		return false
+	case errors.Is(err, drive.ErrHeld) && running:
+		says, first = "another window or process is working on this branch.", Choice{Key: "w", Label: "Wait until it is closed there", Msg: elsewhereMsg{waits: true}}
 	case errors.Is(err, drive.ErrHeld):
-		says, reload = "another window or process is working on this branch.", "Wait, and follow it here"
+		says, first = "another window has this branch open.", Choice{Key: "w", Label: "Wait until it is closed there", Msg: elsewhereMsg{waits: true}}
 	case errors.Is(err, drive.ErrConflict):
-		says, reload = "another window has changed this branch meanwhile.", "Reload: show what is there now"
+		says, first = "another window has changed this branch meanwhile.", Choice{Key: "r", Label: "Reload: show what is there now", Msg: elsewhereMsg{}}
 	default:
 		return false
 	}
@@ -76,14 +80,14 @@ func (r *Root) conflictOver(err error, what, stays string, fork elsewhereMsg) bo
 	}
 	begins := "what you see here"
 	if r.state.Branch.Turn != nil && fork.text != "" {
-		begins = "what was there before the turn that runs there"
+		begins = "what was said before the turn that runs there"
 	}
 	goes := "Fork from here"
 	if fork.text != "" {
 		goes += ", and send it"
 	}
-	box := NewConfirm("Another window works here", what+says+"\nA fork is a new branch with "+begins+": both can be worked on at the same time, in the same files.",
-		Choice{Key: "r", Label: reload, Msg: elsewhereMsg{}}, Choice{Key: "f", Label: goes, Msg: fork})
+	box := NewConfirm("Another window works here", what+says+"\nA fork is a branch of your own that begins with "+begins+": both windows go on, in the same files.",
+		first, Choice{Key: "f", Label: goes, Msg: fork})
 	r.open(box)
 	return true
 }
@@ -91,7 +95,9 @@ func (r *Root) conflictOver(err error, what, stays string, fork elsewhereMsg) bo
 // goesOn does one of the two.
 func (r *Root) goesOn(m elsewhereMsg) tea.Cmd {
 	if m.op == nil {
-		return r.anew(r.id)
+		cmd := r.anew(r.id)
+		r.waits = m.waits
+		return cmd
 	}
 	return func() tea.Msg {
 		out, err := r.agent.Operate(r.ctx, m.op)

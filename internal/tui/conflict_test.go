@@ -30,8 +30,8 @@ func TestConflictOffersTwoWays(t *testing.T) {
 		sees    []string
 		fork    string
 	}{
-		"while a turn runs there": {true, drive.ErrHeld, []string{"another window or process is working on", "▸ r  Wait, and follow it here", "what was there before the turn that runs"}, "Seq:5 Select:before"},
-		"while it is idle":        {false, drive.ErrHeld, []string{"Wait, and follow it here", "with what you see here"}, "Seq:5 Select:head"},
+		"while a turn runs there": {true, drive.ErrHeld, []string{"another window or process is working on", "▸ w  Wait until it is closed there", "was said before"}, "Seq:5 Select:before"},
+		"while it is idle":        {false, drive.ErrHeld, []string{"another window has this branch open.", "▸ w  Wait until it is closed there", "with what you see"}, "Seq:5 Select:head"},
 		"it was faster":           {false, drive.ErrConflict, []string{"another window has changed this", "▸ r  Reload: show what is there now"}, "Seq:5 Select:head"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,12 +46,12 @@ func TestConflictOffersTwoWays(t *testing.T) {
 				tails := s.asksOf("tail")
 
 				s.press("mine<enter>")
-				s.sees(append(c.sees, "Another window works here", "Your message was not sent", "It stays below.", "f  Fork from here, and send it")...)
+				s.sees(append(c.sees, "Another window works here", "Your message was not sent", "stays below.", "f  Fork from here, and send it")...)
 				s.press("<esc>")
 				s.wantDraft("mine")
 				s.wantCommands("")
 
-				s.press("<enter>r")
+				s.press("<enter><enter>")
 				if n := s.asksOf("tail"); n != tails+1 {
 					t.Errorf("read anew %d times", n-tails)
 				}
@@ -130,7 +130,7 @@ func TestConflictOfRevert(t *testing.T) {
 		s.a.notOurs, s.a.branches.refused = true, drive.ErrHeld
 		s.now()
 		s.press("/revert<enter><enter>")
-		s.sees("Nothing was changed: another window or process", "Wait, and follow it here", "f  Fork from here")
+		s.sees("Nothing was changed: another window has this branch open.", "w  Wait until it is closed there", "f  Fork from here")
 		s.lacks("send it", "stays below")
 		s.a.branches.refused = nil
 		s.press("f")
@@ -154,4 +154,36 @@ func TestDraftIsGivenOnce(t *testing.T) {
 		s.press("/revert<enter><enter>")
 		s.wantDraft("the second")
 	})
+}
+
+// Who waits for the other window is told when it is done, once. // LOG-6, TUI-7
+func TestWaitingForTheOtherWindow(t *testing.T) {
+	for _, c := range []struct{ keys, says string }{
+		{"", "✓ The other window is done: Enter sends what waits below."},
+		{"<ctrl+u>", "✓ The other window is done: you can send now."},
+	} {
+		scene(t, func(s *stage) {
+			s.works("theirs")
+			s.a.busy = true
+			held(s, drive.ErrHeld)
+			s.now()
+			s.sees("Another window works on this session: it is followed here.")
+			s.press("mine<enter>w" + c.keys)
+			s.lacks("is done")
+			s.a.put(session.TurnEnded{Turn: 5, Status: "completed"})
+			s.now()
+			s.sees("Another window has this session open: it is followed here.")
+			s.lacks("is done")
+			s.a.busy = false
+			s.now()
+			s.sees(c.says)
+			s.lacks("Another window")
+			s.later(errorStays)
+			s.a.busy = true
+			s.now()
+			s.a.busy = false
+			s.now()
+			s.lacks("is done")
+		})
+	}
 }

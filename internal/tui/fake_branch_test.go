@@ -19,6 +19,7 @@ type fakeBranches struct {
 	refused  error // of Operate and Branch
 	back     string
 	held     bool
+	gaps     []Gap
 	slow     chan struct{} // PlanFiles takes until it is closed
 }
 
@@ -27,6 +28,8 @@ func (a *fakeAgent) Turns(context.Context) ([]Turn, error) { return a.branches.t
 func (a *fakeAgent) Limbs(context.Context) ([]Limb, error) { return a.branches.limbs, nil }
 
 func (a *fakeAgent) Branched(context.Context) bool { return len(a.branches.limbs) > 1 }
+
+func (a *fakeAgent) Gaps(context.Context) []Gap { return a.branches.gaps }
 
 func (a *fakeAgent) Restores(context.Context) ([]Restore, error) { return a.branches.restores, nil }
 

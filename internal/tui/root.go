@@ -36,24 +36,28 @@ type Root struct {
 	version  uint64
 	pulses   []drive.Pulse
 	fault    string
-	busy     bool // another process works on the branch
-	forks    bool // the session has more than one branch
-	epoch    int  // of the session: messages of an older one are late
-	ticking  bool
-	due      time.Time // when the next tick comes, while ticking
-	draft    string    // as it is to be saved
-	kept     string    // as it was saved last
-	given    string    // what the program itself put into the composer
-	drafting bool      // a save is due
-	saving   bool      // one is on its way
-	typed    bool      // since the last one
-	more     bool      // input was waiting behind the key that is handled
-	twice    Twice
-	ours     bool                 // this process works on the branch
-	first    string               // a prompt to send as soon as the session is there
-	goOn     bool                 // go on with the paused turn at once
-	unlook   context.CancelFunc   // ends a search for what was said
-	shells   []context.CancelFunc // of the user's own commands that run, nil for one that has ended
+	// unwritten is the newest fault since which nothing was recorded, as a toast
+	// has it.
+	unwritten string
+	waits     bool // for the other window to be done
+	busy      bool // another process works on the branch
+	forks     bool // the session has more than one branch
+	epoch     int  // of the session: messages of an older one are late
+	ticking   bool
+	due       time.Time // when the next tick comes, while ticking
+	draft     string    // as it is to be saved
+	kept      string    // as it was saved last
+	given     string    // what the program itself put into the composer
+	drafting  bool      // a save is due
+	saving    bool      // one is on its way
+	typed     bool      // since the last one
+	more      bool      // input was waiting behind the key that is handled
+	twice     Twice
+	ours      bool                 // this process works on the branch
+	first     string               // a prompt to send as soon as the session is there
+	goOn      bool                 // go on with the paused turn at once
+	unlook    context.CancelFunc   // ends a search for what was said
+	shells    []context.CancelFunc // of the user's own commands that run, nil for one that has ended
 }
 
 // Options say how the interface starts.

@@ -16,6 +16,7 @@ type toast struct {
 	offer string // what can be done about it
 	count int    // how often it came
 	until time.Time
+	stays bool // it does not go by itself
 }
 
 // Toasts on screen at the same time, and how long they stay (TUI-7).
@@ -59,7 +60,7 @@ func toastText(s string) string { return plain.Clean(strings.Join(strings.Fields
 func (t toasts) at(now time.Time) toasts {
 	var out toasts
 	for _, x := range t {
-		if now.Before(x.until) {
+		if x.stays || now.Before(x.until) {
 			out = append(out, x)
 		}
 	}
@@ -69,6 +70,17 @@ func (t toasts) at(now time.Time) toasts {
 // without is what is left without those that say what is over.
 func (t toasts) without(over func(text string) bool) toasts {
 	return slices.DeleteFunc(slices.Clone(t), func(x toast) bool { return over(x.text) })
+}
+
+// lasting keeps the toast of a text until it is taken off, "" for none.
+func (t toasts) lasting(text string) toasts {
+	out := slices.Clone(t)
+	for i := range out {
+		if text != "" && out[i].text == text {
+			out[i].stays = true
+		}
+	}
+	return out
 }
 
 // offering adds what can be done about what a toast says.

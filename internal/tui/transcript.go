@@ -43,6 +43,7 @@ type transcript struct {
 	last  session.Seq
 	below session.Seq // an entry that was dropped before first, 0 for none
 	whole bool        // nothing is older than first
+	gaps  []Gap       // places of the file that can't be read
 
 	calls  map[session.ItemID]*row   // also of calls that are on an older page
 	queue  map[session.Seq]source    // words that wait, by entry
@@ -110,6 +111,9 @@ func (t *transcript) add(entries []session.Entry) {
 			t.first = e.Seq
 			t.whole = e.Seq == 1
 		}
+		if t.last != 0 {
+			t.holes(t.last, e.Seq, &t.rows)
+		}
 		t.last = e.Seq
 		t.entry(e, &t.rows)
 		t.passed(e)
@@ -136,12 +140,16 @@ func (t *transcript) prepend(entries []session.Entry) {
 		return // asked for before rows were dropped: there would be a hole
 	}
 	var older []*row
+	before := entries[0].Seq
 	for _, e := range entries {
 		if e.Seq >= t.first {
 			break
 		}
+		t.holes(before, e.Seq, &older)
 		t.entry(e, &older)
+		before = e.Seq
 	}
+	t.holes(before, t.first, &older)
 	t.first, t.below = entries[0].Seq, 0
 	t.whole = t.first == 1
 	t.base -= len(older)

@@ -126,7 +126,7 @@ func (r *row) drawUser(w int, l look, open bool) []string {
 		lines = append(lines, l.ink(inkDim, plain.Truncate("  + "+m, w)))
 	}
 	if r.mark != "" {
-		lines = append(lines, l.ink(inkDim, "  ("+r.mark+")"))
+		lines = append(lines, l.ink(inkDim, plain.Truncate("  ("+r.mark+")", w)))
 	}
 	return lines
 }

@@ -168,7 +168,7 @@ func (t *transcript) userSaid(e session.Entry, ev session.UserSaid) *row {
 		t.said[ev.Entry] = r
 	}
 	if ev.Via == "steer" {
-		r.mark = "steering"
+		r.mark = "sent while it worked"
 	}
 	for _, m := range ev.Media {
 		r.media = append(r.media, plain.Clean(m.Handle))

@@ -178,3 +178,26 @@ func repairWords(ev session.LogRepaired) string {
 	}
 	return "The session's file was repaired (" + ev.Kind + ", " + n + ")."
 }
+
+// holes puts a row for each gap that begins behind one event, and before the next.
+func (t *transcript) holes(from, to session.Seq, rows *[]*row) {
+	for _, g := range t.gaps {
+		at := g.First
+		if g.Changed {
+			at = g.First + 1 // behind what it is about
+		}
+		if at <= from || at > to || at == to && !g.Changed {
+			continue
+		}
+		r := &row{kind: rowNotice, ink: inkWarn, at: g.First, n: t.base + len(*rows)}
+		switch {
+		case g.Changed:
+			r.head = fmt.Sprintf("Event %d, before this line, was changed after it was written.", g.First)
+		case g.First == g.Last:
+			r.head = fmt.Sprintf("Here event %d of this session can't be read: it may have been part of this conversation.", g.First)
+		default:
+			r.head = fmt.Sprintf("Here events %d to %d of this session can't be read: they may have been part of this conversation.", g.First, g.Last)
+		}
+		*rows = append(*rows, r)
+	}
+}

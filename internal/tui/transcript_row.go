@@ -62,7 +62,7 @@ type row struct {
 	item   session.ItemID
 	entry  session.Seq // of a message: the queue entry that has its words
 	src    source      // what was written; of a call, its arguments as they are
-	mark   string      // steering, interrupted
+	mark   string      // sent while it worked, interrupted
 	media  []string
 	head   string // of a notice: its sentence
 	ink    string

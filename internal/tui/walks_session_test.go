@@ -43,14 +43,52 @@ func TestTroubleIsSaidShortAndGoes(t *testing.T) { // LOG-8, TUI-7
 		s.begun()
 		path := "/home/ada/.local/share/varve/sessions/" + strings.Repeat("long-", 30) + "/x.jsonl"
 		s.a.fault = fmt.Errorf("append to %s: disk full (no space left on device): make room, then try again", path)
-		s.a.answers = func(drive.Command) error { return s.a.fault }
+		full := s.a.fault
+		s.a.answers = func(drive.Command) error { return full }
 		s.now()
 		s.press("hello<enter>")
 		const says = "✗ disk full (no space left on device): the session can't be written"
 		if n := strings.Count(s.screen(), says); n != 2 { // the line, and the refusal
 			t.Errorf("said %d times:\n%s", n, s.screen())
 		}
-		s.a.fault, s.a.answers = nil, nil
+		s.a.fault = nil // it is not tried any more, and nobody knows that there is room
+		s.now()
+		s.later(2 * errorStays)
+		if n := strings.Count(s.screen(), says); n != 1 {
+			t.Errorf("said %d times:\n%s", n, s.screen())
+		}
+		s.press("<enter>") // and again
+		s.later(2 * errorStays)
+		s.sees(says, "> hello")
+		s.press("<esc>")
+		s.lacks(says)
+		s.press("<enter>")
+		s.later(2 * errorStays)
+		s.sees(says, "> hello")
+		s.a.answers = nil
+		s.a.say("hello")
+		s.now()
+		s.lacks("disk full")
+	})
+	// A turn that was left open is told of as long as it can't go on, and the key that
+	// goes on with it shows why it does not.
+	scene(t, func(s *stage) {
+		s.works("run it")
+		s.a.notOurs = true
+		s.now()
+		s.sees("A turn was left open. Enter goes on with it")
+		full := errors.New("append to /x.jsonl: disk full (no space left on device): make room, then try again")
+		s.a.answers = func(drive.Command) error { return full }
+		s.press("<enter>") // the fault may come before the refusal, or behind it
+		s.a.fault = full
+		s.now()
+		s.sees("A turn was left open. It can't go on before that is mended.")
+		s.a.fault = nil
+		s.now()
+		s.later(2 * errorStays)
+		s.sees("✗ disk full (no space left on device)", "make room")
+		s.a.answers, s.a.notOurs = nil, false
+		s.a.put(session.RunStarted{Run: "r2"})
 		s.now()
 		s.lacks("disk full")
 	})
@@ -79,7 +117,7 @@ func TestOpenTurnPromisesOnlyWhatGoes(t *testing.T) { // SES-08, LOG-8
 		{func(s *stage) { s.press("a draft") }, "goes on with it when it is sent", "Enter goes on"},
 		{func(s *stage) {
 			s.a.fault = errors.New("line 3 of this session can't be read: it is shown read-only")
-		}, "It can't go on here", "Enter goes on"},
+		}, "It can't go on before that is mended", "Enter goes on"},
 	} {
 		scene(t, func(s *stage) {
 			s.works("run it")
