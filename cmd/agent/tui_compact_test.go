@@ -74,6 +74,10 @@ func playCompaction(h *tuiHouse) { // CMP-9, CMP-12, SUM-7, SUM-8, FIN-4, TUI-7,
 	x.sees("summary of before", "│ summarized by   1. script/cut")
 	x.in(keyEsc)
 	x.gone("summary of before")
+	x.says("/revert") // a message that a checkpoint covers can be gone back to (BRN-7)
+	x.sees("2 · Enter choose", "▸ hello", "  tell me much")
+	x.in(keyEsc)
+	x.gone("Enter choose")
 	// In a turn it waits for the call that runs, and the turn goes on by itself.
 	x.says("run until test -e go; do sleep 0.02; done")
 	x.await("the command", func() bool { return h.kinds()["tool.started"] == 1 })
