@@ -4,7 +4,7 @@ import "strings"
 
 // Back, on from there, into a branch, and forth again; what a second program
 // shows is the branch that was used last, without what was left.
-func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4
+func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4, case SES-14
 	x := h.ready()
 	for i, word := range []string{"first of all", "a second thing"} {
 		x.says(word)

@@ -36,7 +36,7 @@ func userItems(s *Session, branch string) []session.Seq {
 }
 
 // A session goes back, forth and into a branch; no written byte changes, and
-// each request begins with what its branch holds. // BRN-3, BRN-4, BRN-5, LOG-3, PFX-1
+// each request begins with what its branch holds. // BRN-3, BRN-4, BRN-5, LOG-3, PFX-1, case SES-13
 func TestForkRevertRollback(t *testing.T) {
 	w := newWorld(t)
 	w.rest = text("ok")
