@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -193,8 +192,6 @@ func (f *Fold) create(b *branch, e Entry, ev BranchCreated) {
 	}
 	to.Queue = nil // what waits there is sent there
 	if p := f.branches[ev.From.Branch]; p != nil {
-		b.files = maps.Clone(p.files)
-		maps.DeleteFunc(b.files, func(_ string, o observed) bool { return o.at > ev.From.Seq })
 		b.mine = mine{settings: p.mine.settings, configured: p.mine.configured, mode: p.mine.settings.PermissionMode}
 	}
 	f.planOf(&to, ev.Plan)

@@ -103,12 +103,20 @@ func (f *Fold) File(path string) (FileObserved, bool) {
 // FileOn returns the content that a branch last saw at a path: what another
 // branch has written there since is no news to its model.
 func (f *Fold) FileOn(branch, path string) (FileObserved, bool) {
-	b := f.branches[branch]
-	if b == nil {
-		return FileObserved{}, false
+	path = PathKey(path)
+	last := f.head
+	for b := f.branches[branch]; b != nil; {
+		if o, ok := b.files[path]; ok {
+			return o.FileObserved, o.at <= last
+		}
+		last = min(last, b.limb.From.Seq) // what a parent saw after that is no news either
+		up := f.branches[b.limb.Parent]
+		if up == nil || up.limb.Created >= b.limb.Created {
+			break // a log may name a parent that did not exist yet
+		}
+		b = up
 	}
-	o, ok := b.files[PathKey(path)]
-	return o.FileObserved, ok
+	return FileObserved{}, false
 }
 
 // Files lists what the session last saw of each file, by path.
