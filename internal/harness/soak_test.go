@@ -257,7 +257,7 @@ func TestSoak(t *testing.T) {
 	w := newWorld(t)
 	w.opts.Resolve = func(context.Context, session.Model) (Target, error) {
 		return Target{
-			Adapter: p, Endpoint: providers.Endpoint{Provider: "script", BaseURL: "script:"}, Window: session.Capacity{N: 12_000, Source: "setting"},
+			Adapter: p, Endpoint: providers.Endpoint{Provider: "script", BaseURL: "script:"}, Window: session.Capacity{N: 6_000, Source: "setting"},
 		}, nil
 	}
 	w.opts.Settings.Compaction.Mode = mode("standalone")
