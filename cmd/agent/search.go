@@ -24,19 +24,19 @@ const wholeWait = 500 * time.Millisecond
 
 // sessions are those that have a branch left, newest first.
 func (m *machine) sessions(ctx context.Context) ([]index.Info, error) {
-	all, err := m.rows(ctx)
+	all, err := m.rows(ctx, wholeWait)
 	return slices.DeleteFunc(all, index.Info.Gone), err
 }
 
 // rows are the sessions under the data directory, newest first, from the
-// index where it knows them.
-func (m *machine) rows(ctx context.Context) ([]index.Info, error) {
+// index where it knows them; for large ones that it does not, it waits so long.
+func (m *machine) rows(ctx context.Context, most time.Duration) ([]index.Info, error) {
 	x := index.Open(m.folders.Data, m.folders.State)
 	if err := x.Refresh(ctx); err != nil {
 		return nil, searchErr(ctx, exitSession, err)
 	}
-	if x.Waiting() > 0 {
-		wait, stop := context.WithTimeout(ctx, wholeWait)
+	if x.Waiting() > 0 && most > 0 {
+		wait, stop := context.WithTimeout(ctx, most)
 		defer stop()
 		_ = x.Finish(wait, nil) // what is not read in time is read another time
 	}

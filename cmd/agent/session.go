@@ -34,13 +34,13 @@ func (m *machine) find(id string) (string, error) {
 		}
 		return path, nil
 	}
-	all, err := m.sessions(context.Background())
+	all, err := m.rows(context.Background(), 0) // nothing is waited for before the first paint
 	if err != nil {
 		return "", err
 	}
 	other := ""
 	for _, s := range all {
-		if s.Workspace != session.PathKey(m.workspace) {
+		if s.Workspace != session.PathKey(m.workspace) || s.Gone() {
 			continue
 		}
 		if player(s.Model) == m.player() {
@@ -192,7 +192,7 @@ func withSession(f *flags, id string, do func(*machine, *harness.Session) error)
 }
 
 func (m *machine) list(ctx context.Context, e *env, all, deleted bool, query string, asJSON bool) error {
-	sessions, err := m.rows(ctx)
+	sessions, err := m.rows(ctx, wholeWait)
 	if err != nil {
 		return err
 	}

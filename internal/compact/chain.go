@@ -67,7 +67,7 @@ func Attempt(c session.Compacting, unit string) (n int, at time.Time) {
 func Reminded(c session.Compacting, unit string) bool {
 	for _, t := range c.Tries {
 		if t.Unit == unit {
-			return t.Reminded
+			return t.Lacking > 0
 		}
 	}
 	return false

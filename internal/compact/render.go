@@ -151,6 +151,3 @@ func labelOf(it session.Item) string {
 	}
 	return string(it.Kind)
 }
-
-// Overhead is about how many tokens a rendering adds to what it shows.
-func Overhead(items int) int { return 400 + 8*items }

@@ -146,7 +146,11 @@ func (h *Hands) packed(s session.State, c *session.Compacting, g *session.Stagin
 	}
 	var groups [][]session.Item
 	var dropped []int
+	refused := compact.Refused(*c, *g)
 	for _, seg := range all { // what is being mapped is left alone
+		if items := compact.SegmentItems(view, seg); len(items) == 1 && slices.Contains(refused, seg.Ordinal) {
+			return &drive.Packed{Failed: "item_too_large", Detail: largest([][]session.Item{items})} // not the same singleton again (MR-3)
+		}
 		asked := slices.ContainsFunc(c.Open, func(a session.Asking) bool { return a.Unit == compact.Unit{Stage: "map", Ordinal: seg.Ordinal}.Name() })
 		if slices.Contains(g.Missing, seg.Ordinal) && !asked {
 			groups, dropped = append(groups, compact.SegmentItems(view, seg)), append(dropped, seg.Ordinal)

@@ -23,8 +23,6 @@ type Compacting struct {
 	Entry   int    // of the chain: the model that is tried, -1 before the first
 	Open    []Asking
 	Tries   []Tries // of the model that is tried now
-	Done    bool    // it is not asked any more
-	Why     string  // the last one was not
 	Over    int     // requests that were refused as too long, by the model that is tried now
 	Passed  string  // why the entry that was come to last is not asked, or ""
 }
@@ -39,14 +37,13 @@ type Asking struct {
 
 // Tries are attempts at one unit of work that gave nothing.
 type Tries struct {
-	Unit     string
-	N        int
-	At       Seq // the last one's end
-	Time     time.Time
-	Class    string // of the reply; or why the handoff was rejected
-	Error    *ProviderError
-	Reminded bool // sections were missing, and it is asked for them once more
-	Lacking  int  // handoffs that lacked sections
+	Unit    string
+	N       int
+	At      Seq // the last one's end
+	Time    time.Time
+	Class   string // of the reply; or why the handoff was rejected
+	Error   *ProviderError
+	Lacking int // handoffs that lacked sections: it is asked for them once more
 }
 
 // Staging is the accepted work of a MapReduce (MR-9).
@@ -123,9 +120,9 @@ func (f *Fold) applyCompaction(b *branch, e Entry) {
 		}
 	case SummarizerTried:
 		s.compaction(ev.Compaction, func(c *Compacting) {
-			c.Entry, c.Tries, c.Over, c.Passed, c.Done = ev.I-1, nil, 0, "", ev.Outcome != "started"
-			if c.Done {
-				c.Passed, c.Why = cmp.Or(ev.Why, ev.Outcome), ev.Why
+			c.Entry, c.Tries, c.Over, c.Passed = ev.I-1, nil, 0, ""
+			if ev.Outcome != "started" {
+				c.Passed = cmp.Or(ev.Why, ev.Outcome)
 			}
 			for i := range c.Open {
 				c.Open[i].Past = true
@@ -138,7 +135,7 @@ func (f *Fold) applyCompaction(b *branch, e Entry) {
 					t.N, t.Class, t.Error = t.N+1, ev.Why, nil
 					t.At, t.Time = e.Seq, e.At
 					if len(ev.Missing) > 0 {
-						t.Reminded, t.Lacking = true, t.Lacking+1
+						t.Lacking++
 					}
 				}
 			}

@@ -254,7 +254,7 @@ func (s *story) state(st State) {
 			say(true, "  open: %d %s, past %v", a.Seq, a.Unit, a.Past)
 		}
 		for _, t := range c.Tries {
-			say(true, "  tried %s %d times, last %d at %s: %s, reminded %v, lacking %d", t.Unit, t.N, t.At, t.Time.Format("15:04:05"), t.Class, t.Reminded, t.Lacking)
+			say(true, "  tried %s %d times, last %d at %s: %s, lacking %d", t.Unit, t.N, t.At, t.Time.Format("15:04:05"), t.Class, t.Lacking)
 		}
 	}
 	if g := b.Staging; g != nil {

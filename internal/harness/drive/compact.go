@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"varve/internal/compact"
 	"varve/internal/session"
@@ -177,7 +178,7 @@ func brief(b []byte) string {
 	if len(b) > 300 {
 		b = append(slices.Clone(b[:300]), "…"...)
 	}
-	return string([]rune(string(b)))
+	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
 func defers(s session.State) bool {
@@ -199,10 +200,10 @@ func settleCompaction(s session.State) []session.Fact {
 		return nil
 	}
 	chain := c.Started.Chain
-	if c.Entry < 0 || c.Done {
+	if c.Entry < 0 || c.Passed != "" {
 		i := c.Entry + 1
 		if i >= len(chain) {
-			return abandon(s, "exhausted", []byte(chain[len(chain)-1].String()+": "+c.Why))
+			return abandon(s, "exhausted", []byte(chain[len(chain)-1].String()+": "+c.Passed))
 		}
 		return facts(
 			session.SummarizerTried{Compaction: c.At, I: i + 1, N: len(chain), Model: chain[i], Outcome: "started"},
@@ -243,7 +244,7 @@ func wantCompaction(s session.State) []Job {
 		jobs = append(jobs, Job{ID: id(Ask, a.Seq), Kind: Ask, Turn: turn, Compaction: c.At, Request: a.Seq, Unit: compact.UnitNamed(*c, b.Staging, a.Unit)})
 	}
 	failing := compact.Spent(*c) != "" || compact.Failing(*c, b.Staging) != ""
-	if c.Entry < 0 || c.Done || len(c.Open) > 0 && failing {
+	if c.Entry < 0 || c.Passed != "" || len(c.Open) > 0 && failing {
 		return jobs // nothing new is started; what runs is waited for
 	}
 	need := compact.Next(*c, b.Staging)
