@@ -9,10 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/internal/content"
 	"varve/internal/harness"
 	"varve/internal/harness/drive"
-	"varve/internal/jsonl"
 	"varve/internal/session"
 	"varve/internal/words"
 )
@@ -175,9 +173,9 @@ func (w *way) operate(c *cobra.Command, id string, ask func(*harness.Session, st
 			return err
 		}
 	}
-	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Policy(m.set.Log.Sync), harness.System{})
+	s, err := m.open(path)
 	if err != nil {
-		return sessionErr(err)
+		return err
 	}
 	defer s.Close()
 	out := harness.Outcome{Branch: *w.branch}

@@ -17,10 +17,8 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
 
-	"varve/internal/content"
 	"varve/internal/harness"
 	"varve/internal/index"
-	"varve/internal/jsonl"
 	"varve/internal/session"
 	"varve/internal/words"
 )
@@ -49,9 +47,9 @@ func (p *purge) run(ctx context.Context, id string, items []session.ItemID) erro
 	if err != nil {
 		return err
 	}
-	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Policy(m.set.Log.Sync), harness.System{})
+	s, err := m.open(path)
 	if err != nil {
-		return sessionErr(err)
+		return err
 	}
 	defer s.Close()
 	plan, err := s.PlanPurge(ctx, m.folders.Data, items)

@@ -9,10 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/internal/content"
 	"varve/internal/harness"
 	"varve/internal/harness/drive"
-	"varve/internal/jsonl"
 	"varve/internal/session"
 	"varve/internal/words"
 )
@@ -112,9 +110,9 @@ func replaced(c *cobra.Command, e *env, f *flags, asJSON bool, id string, o driv
 	if err != nil {
 		return err
 	}
-	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Policy(m.set.Log.Sync), harness.System{})
+	s, err := m.open(path)
 	if err != nil {
-		return sessionErr(err)
+		return err
 	}
 	defer s.Close()
 	if o.Branch == "" {

@@ -136,9 +136,9 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Turn, harness.System{})
+			s, err := m.open(path)
 			if err != nil {
-				return sessionErr(err)
+				return err
 			}
 			defer s.Close()
 			st := s.State(session.MainBranch)
@@ -162,6 +162,12 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	return c
 }
 
+// open opens a session as the settings say that it is to be written.
+func (m *machine) open(path string) (*harness.Session, error) {
+	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Policy(m.set.Log.Sync), harness.System{})
+	return s, sessionErr(err)
+}
+
 func withSession(f *flags, id string, do func(*machine, *harness.Session) error) error {
 	m, err := newMachine(f)
 	if err != nil {
@@ -171,9 +177,9 @@ func withSession(f *flags, id string, do func(*machine, *harness.Session) error)
 	if err != nil {
 		return err
 	}
-	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Turn, harness.System{})
+	s, err := m.open(path)
 	if err != nil {
-		return sessionErr(err)
+		return err
 	}
 	defer s.Close()
 	if err := do(m, s); err != nil {

@@ -256,7 +256,7 @@ ended completed`)
 }
 
 // What does not fit one request is mapped, reduced, audited and corrected.
-// // MR-1, MR-2, MR-4, MR-7, MR-8
+// Each of these requests goes to the listed model. // MR-1, MR-2, MR-4, MR-7, MR-8, SUM-5
 func TestMapReduce(t *testing.T) {
 	w := roomy(t, 100_000)
 	small := session.Model{Provider: "script", API: "openai-chat", Model: "small"}
@@ -330,6 +330,11 @@ sent audit/1/0 1, limit 0
 audited [0 1 2 3 4] true
 committed [{6 30}]`; got != want || mapped != 5 {
 		t.Errorf("%d maps\n%s\nwant\n%s", mapped, got, want)
+	}
+	for _, e := range must(l.Session.Entries(0, 1<<20)) {
+		if sent, ok := e.Event.(session.RequestSent); ok && (sent.Compaction != 0) != (sent.Model == small) {
+			t.Errorf("%s %s was asked of %s", sent.Purpose, sent.Unit, sent.Model)
+		}
 	}
 	if got := shownView(t, l); !strings.HasPrefix(got, "checkpoint: ## Objective corrected") || strings.Contains(got, "question") {
 		t.Error(got)
