@@ -18,8 +18,6 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-
-	"varve/internal/harness/drive"
 )
 
 // version is set by the build.
@@ -143,15 +141,10 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	if errors.As(err, &e) {
 		code = e.code
 	}
-	if msg := inShell(strings.TrimSpace(err.Error())); msg != "" {
+	if msg := strings.TrimSpace(err.Error()); msg != "" {
 		fmt.Fprintln(errs, "agent: "+asStarted(strings.ReplaceAll(msg, "\n", " ")))
 	}
 	return code
-}
-
-// inShell is an error as a command says it, which follows no session.
-func inShell(msg string) string {
-	return strings.Replace(msg, drive.ErrHeld.Error(), "another window or process is working on this branch: close it there, then try again", 1)
 }
 
 // env is where the program reads and writes.

@@ -156,7 +156,7 @@ func TestDeleteInTheTree(t *testing.T) {
 		s.press("/tree<enter>b2<delete>")
 		s.a.branches.refused = drive.ErrHeld
 		s.press("y")
-		s.sees("✗ b2 was not deleted: another window or process has it open. Close it there", "first.")
+		s.sees("✗ b2 was not deleted: another window or process is working on this branch: close", "it there, then try again")
 		s.a.branches.refused = nil
 		s.press("/tree<enter>b2<delete>y")
 		if n := s.asksOf("drive.Delete {Branch:b2}"); n != 2 {

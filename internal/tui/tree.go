@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"errors"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -110,11 +109,7 @@ func (r *Root) askDelete(name string) {
 func (r *Root) deleteBranch(name string) tea.Cmd {
 	return func() tea.Msg {
 		if _, err := r.agent.Operate(r.ctx, drive.Delete{Branch: name}); err != nil {
-			why := r.faultWords(err)
-			if errors.Is(err, drive.ErrHeld) {
-				why = "another window or process has it open. Close it there first."
-			}
-			return saidMsg{"error", name + " was not deleted: " + why}
+			return saidMsg{"error", name + " was not deleted: " + r.faultWords(err)}
 		}
 		return deletedMsg{name}
 	}

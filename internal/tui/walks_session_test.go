@@ -96,7 +96,7 @@ func TestTroubleIsSaidShortAndGoes(t *testing.T) { // LOG-8, TUI-7
 		s.works("hello")
 		s.a.busy = true
 		s.a.answers = func(drive.Command) error {
-			return errors.New("another window or process is working on this branch: it is followed here; close it there to go on here")
+			return errors.New(drive.ErrHeld.Error()) // one that no question is about
 		}
 		s.now()
 		s.press("me too<enter>")

@@ -129,7 +129,7 @@ var (
 	// ErrConflict says that somebody else changed the branch meanwhile (LOG-6),
 	// ErrHeld that another process works on it (LOG-14).
 	ErrConflict = errors.New("the branch has moved on")
-	ErrHeld     = errors.New("another window or process is working on this branch: it is followed here; close it there to go on here")
+	ErrHeld     = errors.New("another window or process is working on this branch: close it there, then try again")
 )
 
 // Admit checks a command against the state and returns the facts that it
