@@ -369,3 +369,42 @@ func TestRevertEndsACompaction(t *testing.T) {
 		t.Errorf("%+v", b.Compaction)
 	}
 }
+
+// An item that was refused alone is not asked for again, though others beside
+// it could be divided. // MR-3, MR-4
+func TestSingletonIsNotAskedAgain(t *testing.T) {
+	w := roomy(t, 100_000, big("the largest", 2800), big("another", 800), big("a third", 800))
+	small := session.Model{Provider: "script", API: "openai-chat", Model: "small"}
+	w.opts.Summarizers = func() []session.Model { return []session.Model{small} }
+	resolve := w.opts.Resolve
+	w.opts.Resolve = func(ctx context.Context, m session.Model) (Target, error) {
+		to, err := resolve(ctx, m)
+		if m == small {
+			to.Window.N = 6000
+		}
+		return to, err
+	}
+	w.rest = func(ctx context.Context, body string, sink providers.Sink) providers.Reply {
+		if len(body) > 7000 { // it holds less than it says
+			return providers.Reply{Class: providers.Overflow, Err: &providers.Error{Kind: providers.ContextLength, Sub: "input", Message: "too long"}}
+		}
+		return text("notes")(ctx, body, sink)
+	}
+	l := w.start()
+	for i := range 3 {
+		say(t, l, fmt.Sprint("question ", i))
+		ended(t, l, i+1)
+	}
+	submit(t, l, drive.Compact{})
+	until(t, l, "the end", func(e session.Entry) bool { return e.Type == "checkpoint.committed" || e.Type == "compaction.failed" })
+	story := compactions(t, l)
+	alone := 0
+	for _, body := range w.sent() {
+		if strings.Contains(body, "You are given one part") && strings.Contains(body, "the largest") {
+			alone++
+		}
+	}
+	if alone != 1 || !strings.Contains(story, "failed item_too_large") || strings.Contains(story, "repartitioned") {
+		t.Errorf("asked %d times\n%s", alone, story)
+	}
+}
