@@ -19,87 +19,84 @@ import (
 
 // command carries out a command of the table.
 func (r *Root) command(name, args string) tea.Cmd {
-	c := r.chat
-	switch name {
-	case "help":
-		return r.do(ActHelp, InChat)
-	case "new":
-		return r.switchTo("")
-	case "resume":
-		if args != "" {
-			return r.switchTo(args)
-		}
-		return r.sessions()
-	case "model":
-		p, m, ok := strings.Cut(args, "/")
-		if !ok {
-			return r.models()
-		}
-		return func() tea.Msg {
-			rows, err := r.agent.Models(r.ctx)
-			if err != nil {
-				return failedMsg{err}
-			}
-			i := slices.IndexFunc(rows, func(x ModelInfo) bool { return x.Model.Provider == p && (x.Model.Model == m || x.Model.Model == "") })
-			if i < 0 {
-				return failedMsg{fmt.Errorf("%s: no such provider or model; /model lists them", args)}
-			}
-			row := rows[i]
-			row.Model.Model = m
-			return modelMsg{row}
-		}
-	case "fork":
-		return r.fork()
-	case "revert":
-		return r.revert()
-	case "rollback":
-		return r.rollback(args)
-	case "tree":
-		return r.tree()
-	case "context":
-		return func() tea.Msg {
-			info, err := r.agent.Context(r.ctx)
-			return contextMsg{info, err}
-		}
-	case "compact":
-		return r.compact(args)
-	case "summarizers":
-		return func() tea.Msg {
-			text, err := r.agent.Summarizers(r.ctx)
-			return summarizersMsg{text, err}
-		}
-	case "toasts":
-		r.open(newView("Notices", r.pastToasts()))
-	case "copy":
-		return r.copy(args)
-	case "plan":
-		return r.do(ActPlan, InChat)
-	case "theme":
-		if args != "" && !slices.Contains(ThemeNames(), args) {
-			r.say("error", args+": themes are "+strings.Join(ThemeNames(), ", ")+".")
-			return nil
-		}
-		r.looks.Theme = args
-		r.restyle()
-	case "editor":
-		return r.do(ActEditor, InChat)
-	case "rename":
-		if args == "" {
-			r.say("error", "/rename wants a title")
-			return nil
-		}
-		return func() tea.Msg {
-			if err := r.agent.Submit(r.ctx, drive.Rename{Title: []byte(args)}); err != nil {
-				return failedMsg{err}
-			}
-			return saidMsg{"success", "The session is called " + args + "."}
-		}
-	case "exit":
-		return r.quit()
-	default:
-		c.hint = (&LaterCommand{name}).Error()
+	if cmd, ok := r.chat.comp.Commands.Find(name); ok && cmd.run != nil {
+		return cmd.run(r, args)
 	}
+	r.chat.hint = (&LaterCommand{name}).Error()
 	return nil
+}
+
+func acts(a Action) func(*Root, string) tea.Cmd {
+	return func(r *Root, _ string) tea.Cmd { return r.do(a, InChat) }
+}
+
+func (r *Root) resumeCommand(args string) tea.Cmd {
+	if args != "" {
+		return r.switchTo(args)
+	}
+	return r.sessions()
+}
+
+func (r *Root) modelCommand(args string) tea.Cmd {
+	p, m, ok := strings.Cut(args, "/")
+	if !ok {
+		return r.models()
+	}
+	return func() tea.Msg {
+		rows, err := r.agent.Models(r.ctx)
+		if err != nil {
+			return failedMsg{err}
+		}
+		i := slices.IndexFunc(rows, func(x ModelInfo) bool { return x.Model.Provider == p && (x.Model.Model == m || x.Model.Model == "") })
+		if i < 0 {
+			return failedMsg{fmt.Errorf("%s: no such provider or model; /model lists them", args)}
+		}
+		row := rows[i]
+		row.Model.Model = m
+		return modelMsg{row}
+	}
+}
+
+func (r *Root) contextCommand(string) tea.Cmd {
+	return func() tea.Msg {
+		info, err := r.agent.Context(r.ctx)
+		return contextMsg{info, err}
+	}
+}
+
+func (r *Root) summarizersCommand(string) tea.Cmd {
+	return func() tea.Msg {
+		text, err := r.agent.Summarizers(r.ctx)
+		return summarizersMsg{text, err}
+	}
+}
+
+func (r *Root) toastsCommand(string) tea.Cmd {
+	r.open(newView("Notices", r.pastToasts()))
+	return nil
+}
+
+func (r *Root) themeCommand(args string) tea.Cmd {
+	if args != "" && !slices.Contains(ThemeNames(), args) {
+		r.say("error", args+": themes are "+strings.Join(ThemeNames(), ", ")+".")
+		return nil
+	}
+	r.looks.Theme = args
+	r.restyle()
+	return nil
+}
+
+func (r *Root) renameCommand(args string) tea.Cmd {
+	if args == "" {
+		r.say("error", "/rename wants a title")
+		return nil
+	}
+	return func() tea.Msg {
+		if err := r.agent.Submit(r.ctx, drive.Rename{Title: []byte(args)}); err != nil {
+			return failedMsg{err}
+		}
+		return saidMsg{"success", "The session is called " + args + "."}
+	}
 }
 
 func (r *Root) pastToasts() string {
@@ -164,9 +161,15 @@ func (r *Root) leave(id string) tea.Cmd {
 	}
 }
 
+// A rooted message knows what it does, so that what belongs together stands in
+// one file.
+type rooted interface{ on(r *Root) tea.Cmd }
+
 // chosen takes the answers of overlays and of commands.
 func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
+	case rooted:
+		return m.on(r)
 	case failedMsg:
 		if !errors.Is(m.err, drive.ErrNothing) && !errors.Is(m.err, context.Canceled) {
 			r.unsaid(m.err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // A Command is what a line that begins with "/" asks for.
@@ -14,6 +16,7 @@ type Command struct {
 	Says    string
 	Later   bool // its engine does not stand yet: it is shown, and refused with a sentence
 	Custom  bool // the user's own, from .agents/commands
+	run     func(r *Root, args string) tea.Cmd
 }
 
 // Commands are those that completion, help, palette and the composer know.
@@ -109,32 +112,32 @@ func commandName(name string) bool {
 // commands is the table of commands (TUI, "Commands").
 func commands() []Command {
 	return []Command{
-		{Name: "help", Says: "keys and commands"},
-		{Name: "new", Aliases: []string{"clear"}, Says: "begin a new session; this one is kept"},
-		{Name: "resume", Aliases: []string{"sessions"}, Args: "[session]", Says: "go on with an earlier session"},
-		{Name: "fork", Aliases: []string{"branch"}, Says: "go on from a message in a new branch"},
-		{Name: "revert", Aliases: []string{"undo"}, Says: "go back to before a message of yours"},
-		{Name: "rollback", Args: "[label]", Aliases: []string{"rewind"}, Says: "take a revert back, or a restore of files"},
-		{Name: "tree", Says: "the branches of this session"},
-		{Name: "compact", Args: "[focus]", Says: "summarize the conversation so far"},
-		{Name: "model", Args: "[provider/model]", Says: "choose the model"},
-		{Name: "summarizers", Says: "the models that summarize"},
+		{Name: "help", Says: "keys and commands", run: acts(ActHelp)},
+		{Name: "new", Aliases: []string{"clear"}, Says: "begin a new session; this one is kept", run: func(r *Root, _ string) tea.Cmd { return r.switchTo("") }},
+		{Name: "resume", Aliases: []string{"sessions"}, Args: "[session]", Says: "go on with an earlier session", run: (*Root).resumeCommand},
+		{Name: "fork", Aliases: []string{"branch"}, Says: "go on from a message in a new branch", run: func(r *Root, _ string) tea.Cmd { return r.fork() }},
+		{Name: "revert", Aliases: []string{"undo"}, Says: "go back to before a message of yours", run: func(r *Root, _ string) tea.Cmd { return r.revert() }},
+		{Name: "rollback", Args: "[label]", Aliases: []string{"rewind"}, Says: "take a revert back, or a restore of files", run: (*Root).rollback},
+		{Name: "tree", Says: "the branches of this session", run: func(r *Root, _ string) tea.Cmd { return r.tree() }},
+		{Name: "compact", Args: "[focus]", Says: "summarize the conversation so far", run: (*Root).compact},
+		{Name: "model", Args: "[provider/model]", Says: "choose the model", run: (*Root).modelCommand},
+		{Name: "summarizers", Says: "the models that summarize", run: (*Root).summarizersCommand},
 		{Name: "settings", Aliases: []string{"config"}, Says: "change settings", Later: true},
-		{Name: "context", Says: "what fills the model's window"},
+		{Name: "context", Says: "what fills the model's window", run: (*Root).contextCommand},
 		{Name: "usage", Aliases: []string{"cost"}, Says: "tokens and money so far", Later: true},
-		{Name: "toasts", Says: "the notices so far"},
+		{Name: "toasts", Says: "the notices so far", run: (*Root).toastsCommand},
 		{Name: "export", Args: "[file]", Says: "write the conversation to a file", Later: true},
-		{Name: "copy", Args: "[n]", Says: "copy the last answer, or code block n of it"},
-		{Name: "rename", Args: "<title>", Says: "give this session a title"},
+		{Name: "copy", Args: "[n]", Says: "copy the last answer, or code block n of it", run: (*Root).copy},
+		{Name: "rename", Args: "<title>", Says: "give this session a title", run: (*Root).renameCommand},
 		{Name: "init", Says: "write a first AGENTS.md", Later: true},
 		{Name: "mcp", Says: "servers of tools", Later: true},
 		{Name: "permissions", Says: "what is allowed without asking", Later: true},
 		{Name: "skills", Says: "the skills that were found", Later: true},
 		{Name: "diff", Says: "what has changed in the files", Later: true},
-		{Name: "plan", Says: "show or hide the plan"},
-		{Name: "theme", Args: "[auto|dark|light|none]", Says: "choose the colours"},
-		{Name: "editor", Says: "write in your editor"},
+		{Name: "plan", Says: "show or hide the plan", run: acts(ActPlan)},
+		{Name: "theme", Args: "[auto|dark|light|none]", Says: "choose the colours", run: (*Root).themeCommand},
+		{Name: "editor", Says: "write in your editor", run: acts(ActEditor)},
 		{Name: "doctor", Says: "check the set-up", Later: true},
-		{Name: "exit", Aliases: []string{"quit"}, Says: "leave; the session is kept"},
+		{Name: "exit", Aliases: []string{"quit"}, Says: "leave; the session is kept", run: func(r *Root, _ string) tea.Cmd { return r.quit() }},
 	}
 }
