@@ -191,6 +191,7 @@ func (s *story) handle(t *testing.T, d *datadriven.TestData) string {
 			if compact.Reminded(c, a.Key) {
 				s.say(", reminded")
 			}
+			s.say(", lacking: %s", compact.Lacks(c, a.Key))
 			s.say("\n")
 		}
 	case "stale":
@@ -255,13 +256,13 @@ func (s *story) text(t *testing.T, d *datadriven.TestData) {
 			}
 			s.say("%-18s %q\n", strings.TrimSpace(line), compact.FinishedNative(class, items, calls))
 		}
-	case "measure": // lines: covers handoff after trigger
+	case "measure": // lines: covers handoff before after trigger
 		for line := range strings.Lines(d.Input) {
 			var m compact.Measure
-			if _, err := fmt.Sscan(line, &m.Covers, &m.Handoff, &m.After, &m.Trigger); err != nil {
+			if _, err := fmt.Sscan(line, &m.Covers, &m.Handoff, &m.Before, &m.After, &m.Trigger); err != nil {
 				t.Fatal(err)
 			}
-			s.say("%-24s %q\n", strings.TrimSpace(line), m.Reject())
+			s.say("%-30s %q\n", strings.TrimSpace(line), m.Reject())
 		}
 	case "fit": // lines: window
 		for line := range strings.Lines(d.Input) {

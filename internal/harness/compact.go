@@ -81,7 +81,7 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 			default:
 				cut, p.Started.Route, p.Started.Staging = narrow, compact.MapReduce, g.At
 				if stuck := compact.Stuck(*g); stuck != "" {
-					if len(p.Started.Chain) > 0 && p.Started.Chain[0] == g.Model {
+					if !compact.Switched(*g, p.Started.Chain) {
 						return drive.Result{Prepared: &drive.Prepared{Failed: "stuck", Detail: []byte(
 							"the budget of " + stuck + " is spent with " + g.Model.String() + ": choose another summarization model, or compact with a focus")}}
 					}

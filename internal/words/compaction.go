@@ -126,7 +126,8 @@ func Tried(ev session.SummarizerTried) string {
 func Rejected(ev session.HandoffRejected) string {
 	switch ev.Why {
 	case "sections":
-		return "The summary lacks " + strings.Join(ev.Missing, ", ") + "; it is asked for once more."
+		next := map[string]string{"again": "; it is asked for once more", "model": "; the next model is asked", "none": "; no other model is left to ask"}
+		return "The summary lacks " + strings.Join(ev.Missing, ", ") + next[ev.Next] + "."
 	case "not_smaller", "over_trigger":
 		return compactionFailed(ev.Why).Line
 	}
