@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,16 +148,18 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 				return err
 			}
 			m.warn(e)
+			warnCatalogue(e)
 			return m.listModels(c.Context(), e)
 		},
 	}
-	c.AddCommand(&cobra.Command{
+	c.AddCommand(refreshCommand(e, f), &cobra.Command{
 		Use: "show PROVIDER/MODEL", Short: "Show a model's window, and who says so", Args: takes(1, whichModel),
 		RunE: func(c *cobra.Command, args []string) error {
 			m, err := newMachine(&flags{model: args[0]})
 			if err != nil {
 				return err
 			}
+			warnCatalogue(e)
 			model, _, err := m.model()
 			if err != nil {
 				return err
@@ -166,7 +169,7 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 				return exit(exitUsage, "%w", err)
 			}
 			window := t.Window
-			if window.N == 0 {
+			if window.Source != "setting" { // the provider's report goes before the catalogue (PRV-8)
 				ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
 				defer cancel()
 				if info, err := openaichat.Window(ctx, t.Endpoint, model.Model); err == nil && info.Window > 0 {
@@ -174,10 +177,17 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 				}
 			}
 			fmt.Fprintf(e.out, "%s\n  api      %s\n  address  %s\n", model, model.API, t.Endpoint.BaseURL)
+			if window.Source == "catalogue" {
+				window.Source = catalogueWords()
+			}
 			if window.N > 0 {
 				fmt.Fprintf(e.out, "  window   %d tokens (%s)\n", window.N, window.Source)
 			} else {
 				fmt.Fprintf(e.out, "  window   unknown: nothing is assumed until the provider reports one\n")
+			}
+			if known, ok := published(model, t.Endpoint.BaseURL); ok {
+				fmt.Fprintf(e.out, "  price    %s (%s)\n", priceWords(known), catalogueWords())
+				fmt.Fprintf(e.out, "  can      %s (%s)\n", cmp.Or(ableWords(known), "answer"), catalogueWords())
 			}
 			return nil
 		},
