@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,7 +43,7 @@ func catalogueWords() string {
 
 // warnCatalogue says on standard error that the fetched one is not used.
 func warnCatalogue(e *env) {
-	if _, err := catalogue.Current(); err != nil {
+	if err := catalogueProblem(); err != nil {
 		fprintln(e.err, "agent: "+err.Error())
 	}
 }
@@ -69,16 +68,27 @@ func dollars(usd float64) string {
 	return "$" + strconv.FormatFloat(usd, 'f', -1, 64)
 }
 
-// ableWords says what a model can do beyond answering in text.
-func ableWords(m catalogue.Model) string {
+// shortPrice is in and out of a million tokens, "" where it is not known.
+func shortPrice(m catalogue.Model) string {
+	switch {
+	case !m.Priced:
+		return ""
+	case m.In == 0 && m.Out == 0:
+		return "free"
+	}
+	return dollars(m.In) + "/" + dollars(m.Out)
+}
+
+// abilities are what a model can do beyond answering in text.
+func abilities(m catalogue.Model) []string {
 	var can []string
 	if m.Reasons {
-		can = append(can, "reason")
+		can = append(can, "reasons")
 	}
 	if m.Images {
-		can = append(can, "see pictures")
+		can = append(can, "sees pictures")
 	}
-	return strings.Join(can, ", ")
+	return can
 }
 
 func refreshCommand(e *env, f *flags) *cobra.Command {
@@ -105,4 +115,10 @@ func refreshCommand(e *env, f *flags) *cobra.Command {
 	}
 	c.Flags().StringVar(&from, "from", from, "an https address, or a file, to take it from")
 	return c
+}
+
+// catalogueProblem says why the fetched catalogue is not used.
+func catalogueProblem() error {
+	_, err := catalogue.Current()
+	return err
 }

@@ -15,11 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/internal/index"
-	"varve/internal/providers"
 	"varve/internal/providers/openaichat"
 	"varve/internal/session"
 	"varve/internal/setup"
-	"varve/internal/tui"
 	"varve/internal/words"
 )
 
@@ -187,7 +185,7 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 			}
 			if known, ok := published(model, t.Endpoint.BaseURL); ok {
 				fmt.Fprintf(e.out, "  price    %s (%s)\n", priceWords(known), catalogueWords())
-				fmt.Fprintf(e.out, "  can      %s (%s)\n", cmp.Or(ableWords(known), "answer"), catalogueWords())
+				fmt.Fprintf(e.out, "  model    %s (%s)\n", cmp.Or(strings.Join(abilities(known), ", "), "answers in text"), catalogueWords())
 			}
 			return nil
 		},
@@ -203,7 +201,7 @@ func (m *machine) listModels(ctx context.Context, e *env) error {
 		if i.Model.Model == "" {
 			name = i.Model.Provider
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, i.Window, i.State)
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, windowWords(i), cmp.Or(i.State, i.Price))
 		silent = slices.DeleteFunc(silent, func(u setup.Usable) bool { return u.Name == i.Model.Provider })
 	}
 	err := tw.Flush()
@@ -220,53 +218,6 @@ func (m *machine) listModels(ctx context.Context, e *env) error {
 // builtInServers are the servers on this machine that need no settings.
 func (m *machine) builtInServers() []setup.Usable {
 	return slices.DeleteFunc(m.set.Usables(), func(u setup.Usable) bool { return !u.BuiltIn || u.Key != setup.KeyNotNeeded })
-}
-
-// models asks every provider that can be used. One that can't be has a row
-// without a model, which says why.
-func (m *machine) models(ctx context.Context) []tui.ModelInfo {
-	var out []tui.ModelInfo
-	for name, ep := range m.demo {
-		out = append(out, tui.ModelInfo{
-			Model: session.Model{Provider: name, API: openaichat.API, Model: playedModel(name)}, Window: fmt.Sprintf("%d tokens", ep.Window), State: "a script",
-		})
-	}
-	for _, u := range m.set.Usables() {
-		row := tui.ModelInfo{Model: session.Model{Provider: u.Name, API: u.API}}
-		switch {
-		case u.API != openaichat.API:
-			row.State = u.API + " is not spoken by this version"
-			out = append(out, row)
-			continue
-		case u.Key == setup.KeyMissing:
-			row.State = "no key"
-			out = append(out, row)
-			continue
-		}
-		ask, cancel := context.WithTimeout(ctx, 3*time.Second)
-		t, err := m.resolve(ask, row.Model)
-		if err == nil {
-			infos, lerr := openaichat.Models(ask, t.Endpoint)
-			for _, i := range infos {
-				window := "window unknown"
-				if i.Window > 0 {
-					window = fmt.Sprintf("%d tokens (%s)", i.Window, i.WindowSource)
-				}
-				out = append(out, tui.ModelInfo{Model: session.Model{Provider: u.Name, API: u.API, Model: i.ID}, Window: window, State: "ready"})
-			}
-			err = lerr
-		}
-		cancel()
-		// A server on this machine that nobody asked for need not be there.
-		if err != nil && (u.Key != setup.KeyNotNeeded || !u.BuiltIn || u.Name == m.set.Model.Provider) {
-			row.State = words.OneLine(err.Error())
-			if e := (*providers.Error)(nil); errors.As(err, &e) && (e.Kind == providers.Network || e.Kind == providers.Timeout) {
-				row.State = "does not answer at " + u.BaseURL
-			}
-			out = append(out, row)
-		}
-	}
-	return out
 }
 
 func doctorCommand(e *env, f *flags) *cobra.Command {
