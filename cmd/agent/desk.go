@@ -224,10 +224,6 @@ func (d *desk) move(path string) error {
 	return nil
 }
 
-func (d *desk) Models(ctx context.Context) ([]tui.ModelInfo, error) {
-	return d.m.models(ctx), nil
-}
-
 func (d *desk) Rule(ctx context.Context, call session.ItemID) (string, error) {
 	l, err := d.at(ctx)
 	if err != nil {
@@ -271,14 +267,6 @@ func (d *desk) Context(ctx context.Context) (tui.ContextInfo, error) {
 		return tui.ContextInfo{}, err
 	}
 	return contextOf(d.m.report(ctx, l.Session, l.State())), nil
-}
-
-func (d *desk) Summarizers(ctx context.Context) (string, error) {
-	l, err := d.at(ctx)
-	if err != nil {
-		return "", err
-	}
-	return d.m.summarizersText(ctx, l.State().Branch.Model), nil
 }
 
 func (d *desk) Lost(ctx context.Context) bool {

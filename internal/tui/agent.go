@@ -102,8 +102,7 @@ type Agent interface {
 	Lost(ctx context.Context) bool
 	// Context is what fills the window, for /context.
 	Context(ctx context.Context) (ContextInfo, error)
-	// Summarizers says who is asked for summaries, and where that is set.
-	Summarizers(ctx context.Context) (string, error)
+	SettingsStore
 	// Editor says how the user's editor is started on a file, program first.
 	Editor() []string
 	// Identity says who this session is. It never waits.
@@ -146,9 +145,17 @@ type Offer struct {
 	NeedsKey          bool
 }
 
-// ModelInfo is a row of the model picker.
+// ModelInfo is a row of the model picker, or with no model a provider that has
+// none to choose.
 type ModelInfo struct {
-	Model  session.Model
-	Window string // with who says so
-	State  string // of its key
+	Model     session.Model
+	Window    int    // tokens, 0 for unknown
+	By        string // who says so: setting, reported, catalogue
+	Price     string // in and out
+	Can       string // beyond text
+	Key       string // where the provider's key is
+	State     string // why it can't be chosen, and what to do
+	NeedsKey  bool   // that is all it needs
+	Favourite bool
+	Recent    int // 1 is the newest, 0 none
 }

@@ -137,9 +137,9 @@ func TestGoldenOver(t *testing.T) { // TUI-12, SET-3
 	moment(t, "root_picker", "The model picker over the conversation: the model in use is chosen, a provider without a key is off, the cursor is in the filter.", Options{}, func(s *stage) {
 		chat(s)
 		s.a.models = []ModelInfo{
-			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "large"}, Window: "200k (catalogue)"},
-			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "small"}, Window: "128k (catalogue)"},
-			{Model: session.Model{Provider: "openai", API: "openai-chat"}, State: "no key: set $OPENAI_API_KEY"},
+			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "large"}, Window: 200_000, By: "catalogue", Price: "$5/$30", Can: "reasons, sees pictures", Key: "key: $ACME_API_KEY"},
+			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "small"}, Window: 128_000, By: "reported", Key: "key: $ACME_API_KEY"},
+			{Model: session.Model{Provider: "openai", API: "openai-chat"}, State: "no key; set $OPENAI_API_KEY", NeedsKey: true},
 		}
 	}, func(s *stage) { s.press("<alt+p>") })
 	moment(t, "root_help", "Help over the conversation, which can be seen around it.", Options{}, chat, func(s *stage) { s.press("?") })

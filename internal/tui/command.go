@@ -64,13 +64,6 @@ func (r *Root) contextCommand(string) tea.Cmd {
 	}
 }
 
-func (r *Root) summarizersCommand(string) tea.Cmd {
-	return func() tea.Msg {
-		text, err := r.agent.Summarizers(r.ctx)
-		return summarizersMsg{text, err}
-	}
-}
-
 func (r *Root) toastsCommand(string) tea.Cmd {
 	r.open(newView("Notices", r.pastToasts()))
 	return nil
@@ -203,8 +196,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.chat.comp.Load(ParseHistory(m.lines))
 	case sessionsMsg:
 		return r.listSessions(m)
-	case modelsMsg:
-		return r.listModels(m)
 	case offersMsg:
 		return r.listOffers(m)
 	case backMsg:
@@ -242,12 +233,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 		r.open(&textView{title: "Context", lines: m.info.Lines})
-	case summarizersMsg:
-		if m.err != nil {
-			r.say("error", m.err.Error())
-			return nil
-		}
-		r.open(newView("Summarization models", m.text))
 	case editMsg:
 		return edited(m)
 	case editedMsg:

@@ -140,7 +140,7 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 	case ActScrollBottom:
 		c.tr.end()
 	case ActSettings:
-		c.hint = "Settings are not there yet: `agent config edit` opens setup.json."
+		return r.settings("")
 	}
 	return nil
 }
@@ -326,14 +326,6 @@ func (r *Root) mode() string {
 }
 
 type modeMsg struct{ mode string }
-
-func (r *Root) models() tea.Cmd {
-	r.open(waitingPicker(modelsPicker, "Models", "type to filter", func(row PickRow) tea.Msg { return modelMsg{row.Value.(ModelInfo)} }))
-	return func() tea.Msg {
-		rows, err := r.agent.Models(r.ctx)
-		return modelsMsg{rows, err}
-	}
-}
 
 type modelMsg struct{ ModelInfo }
 

@@ -43,6 +43,7 @@ type fakeAgent struct {
 	asked    []drive.Command
 	did      []string // what else was asked for
 	branches fakeBranches
+	kept     fakeSettings
 	sessions []SessionInfo
 	said     map[string][]Saying
 	unsaid   string
@@ -205,11 +206,6 @@ func (a *fakeAgent) Switch(_ context.Context, id string) (Identity, error) {
 	return a.other.ident, nil
 }
 
-func (a *fakeAgent) Models(context.Context) ([]ModelInfo, error) {
-	a.asks("models")
-	return a.models, nil
-}
-
 func (a *fakeAgent) UseModel(_ context.Context, m session.Model) (Identity, error) {
 	a.asks("use %s", m)
 	id := a.ident
@@ -262,11 +258,6 @@ func (a *fakeAgent) Lost(context.Context) bool { a.asks("lost"); return a.lost }
 func (a *fakeAgent) Context(context.Context) (ContextInfo, error) {
 	a.asks("context")
 	return aContext(), a.noContext
-}
-
-func (a *fakeAgent) Summarizers(context.Context) (string, error) {
-	a.asks("summarizers")
-	return "Asked for summaries, in this order, and nobody else:\n\n1. acme/small\n2. acme/tiny (can't be asked: no key)\n", nil
 }
 
 func (a *fakeAgent) Editor() []string   { return []string{"ed"} }

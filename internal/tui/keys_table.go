@@ -79,6 +79,7 @@ const (
 	ActRemove     Action = "remove"
 	ActMoveUp     Action = "move_up"
 	ActMoveDown   Action = "move_down"
+	ActFavourite  Action = "favourite"
 )
 
 // Where says where a key was pressed, or where a binding holds. The place is one of the first group (a binding may hold
@@ -118,7 +119,6 @@ func bindings() []binding {
 		return binding{Action: a, Keys: keys, Where: w, Group: group, Says: says}
 	}
 	const chat, write, scroll, offer, find, list = "Conversation", "Writing", "Scrolling", "Completion", "History search", "Lists"
-	later := func(x binding) binding { x.Later = true; return x }
 	return []binding{
 		b(chat, ActSend, InChat, "send; while the agent works, the message waits in the queue", "enter"),
 		b(chat, ActNewline, typing, `begin a new line (also \ and then Enter)`, "ctrl+j", "shift+enter", "alt+enter"),
@@ -133,7 +133,7 @@ func bindings() []binding {
 		b(chat, ActModels, InChat, "choose a model", "alt+p"),
 		b(chat, ActReasoning, InChat, "choose how much the model thinks", "alt+t"),
 		b(chat, ActSessions, InChat, "sessions", "ctrl+s"),
-		later(b(chat, ActSettings, InChat, "settings", "ctrl+,")),
+		b(chat, ActSettings, InChat, "settings", "ctrl+,"),
 		b(chat, ActPalette, typing, "find an action or a command", "ctrl+p"),
 		b(chat, ActHelp, InChat|WhenEmpty, "this help (? where nothing is written)", "?"),
 		b(chat, ActHelp, typing, "", "f1"),
@@ -197,5 +197,6 @@ func bindings() []binding {
 		b(list, ActRemove, InList, "remove the entry, where that can be done", "delete"),
 		b(list, ActMoveUp, InList, "move the entry up, where that can be done", "alt+up"),
 		b(list, ActMoveDown, InList, "move the entry down, where that can be done", "alt+down"),
+		b(list, ActFavourite, InList, "make a model a favourite, and back", "alt+s"),
 	}
 }

@@ -34,6 +34,10 @@ type Picker struct {
 	Remove  func(PickRow) (tea.Msg, string)
 	Removes string
 
+	// Mark says what marks a row as a favourite, nil for one that can't be; it
+	// stays open. nil where none can.
+	Mark func(PickRow) tea.Msg
+
 	behind  looked
 	refused string // why the row could not be removed, until the next key
 	rows    []PickRow
@@ -67,8 +71,9 @@ func NewPicker(title string, rows []PickRow, answer func(PickRow) tea.Msg) *Pick
 	return p
 }
 
-// SetRows replaces the rows. The filter stays, and the choice too where its row has the same place.
+// SetRows replaces the rows. The filter stays, and the choice too where its row has the same key or place.
 func (p *Picker) SetRows(rows []PickRow) {
+	was, _ := p.chosen()
 	p.rows, p.column = make([]PickRow, len(rows)), 0
 	for i, r := range rows {
 		r.Title, r.Note, r.Group, r.Off = oneLine(r.Title), oneLine(r.Note), oneLine(r.Group), oneLine(r.Off)
@@ -78,6 +83,9 @@ func (p *Picker) SetRows(rows []PickRow) {
 	at := p.list.at
 	p.match()
 	p.list.Select(at)
+	if was.Key != "" {
+		p.Choose(func(r PickRow) bool { return r.Key == was.Key })
+	}
 }
 
 // Choose puts the choice on the first row that is wanted.
@@ -163,6 +171,10 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 		switch {
 		case act == ActRemove && p.Remove != nil:
 			return p.remove()
+		case act == ActFavourite && p.Mark != nil:
+			if r, ok := p.chosen(); ok {
+				return p, answer(p.Mark(r))
+			}
 		case act == ActClose:
 			return nil, p.leave()
 		case act == ActChoose:
@@ -308,6 +320,9 @@ func (p *Picker) foot(f Frame) string {
 	keys := []string{count, f.Keys.Key(ActChoose) + " choose", f.Keys.Key(ActClose) + " close"}
 	if p.Remove != nil {
 		keys = append(keys, f.Keys.Key(ActRemove)+" "+p.Removes)
+	}
+	if p.Mark != nil {
+		keys = append(keys, f.Keys.Key(ActFavourite)+" favourite")
 	}
 	return strings.Join(keys, " · ")
 }

@@ -154,20 +154,12 @@ type (
 		rows []SessionInfo
 		err  error
 	}
-	modelsMsg struct {
-		rows []ModelInfo
-		err  error
-	}
 	switchedMsg struct {
 		id  Identity
 		err error
 	}
 	contextMsg struct {
 		info ContextInfo
-		err  error
-	}
-	summarizersMsg struct {
-		text string
 		err  error
 	}
 	editMsg struct {
