@@ -28,9 +28,8 @@ type (
 
 // Names of pickers that wait for their rows.
 const (
-	modelsPicker   = "models"
-	sessionsPicker = "sessions"
-	offersPicker   = "offers"
+	modelsPicker = "models"
+	offersPicker = "offers"
 )
 
 func waitingPicker(name, title, hint string, then func(PickRow) tea.Msg) *Picker {

@@ -56,7 +56,6 @@ type Root struct {
 	ours      bool                 // this process works on the branch
 	first     string               // a prompt to send as soon as the session is there
 	goOn      bool                 // go on with the paused turn at once
-	unlook    context.CancelFunc   // ends a search for what was said
 	shells    []context.CancelFunc // of the user's own commands that run, nil for one that has ended
 }
 
@@ -149,10 +148,6 @@ type (
 	historyMsg struct {
 		lines []string
 		err   error
-	}
-	sessionsMsg struct {
-		rows []SessionInfo
-		err  error
 	}
 	modelsMsg struct {
 		rows []ModelInfo
@@ -250,7 +245,7 @@ func (r *Root) update(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case tea.WindowSizeMsg:
 		r.frame.W, r.frame.H = m.Width, m.Height
-		return nil
+		return r.toBrowser(m)
 	case tea.BackgroundColorMsg:
 		r.dark = m.IsDark()
 		r.restyle()
