@@ -119,7 +119,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 			})
 		},
 	}
-	rename := &cobra.Command{
+	retitle := &cobra.Command{
 		Use: "rename ID TITLE", Short: "Give a session a title, or one of its branches", Args: takes(2, whichSession, whichTitle),
 		RunE: func(c *cobra.Command, args []string) error {
 			if branch != "" {
@@ -141,17 +141,12 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			st := s.State(session.MainBranch)
-			facts, err := drive.Admit(st, drive.Env{Run: st.Branch.Run}, drive.Rename{Title: []byte(args[1])})
-			if err != nil {
-				return sessionErr(err)
-			}
-			return sessionErr(s.Record(c.Context(), session.MainBranch, st.Branch.Head, facts))
+			return sessionErr(rename(c.Context(), s, args[1]))
 		},
 	}
-	rename.Flags().StringVar(&branch, "branch", "", "the branch that gets the title (default: the session)")
+	retitle.Flags().StringVar(&branch, "branch", "", "the branch that gets the title (default: the session)")
 	subs := append([]*cobra.Command{
-		list, show, verify, repairCommand(e, f), replaceCommand(e, f, &asJSON), redactCommand(e, f, &asJSON), requests, rename, importCommand(e, f),
+		list, show, verify, repairCommand(e, f), replaceCommand(e, f, &asJSON), redactCommand(e, f, &asJSON), requests, retitle, importCommand(e, f),
 		contextCommand(e, f, &asJSON), compactCommand(e, f, &asJSON),
 	}, branchCommands(e, f, &asJSON)...)
 	for _, sub := range subs {
@@ -160,6 +155,16 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	}
 	c.AddCommand(searchCommand(e, f), exportCommand(e, f))
 	return c
+}
+
+// rename gives a session a title.
+func rename(ctx context.Context, s *harness.Session, title string) error {
+	st := s.State(session.MainBranch)
+	facts, err := drive.Admit(st, drive.Env{Run: st.Branch.Run}, drive.Rename{Title: []byte(title)})
+	if err != nil {
+		return err
+	}
+	return s.Record(ctx, session.MainBranch, st.Branch.Head, facts)
 }
 
 // open opens a session as the settings say that it is to be written.
@@ -237,13 +242,7 @@ func (m *machine) list(ctx context.Context, e *env, all, deleted bool, query str
 	}
 	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		title := r.Title
-		if r.Damage != "" {
-			title = "(damaged: " + r.Damage + ") " + title
-		}
-		if r.Open {
-			title = "(turn left open) " + title
-		}
+		title := words.Listed(r.Title, r.Open, r.Damage)
 		if all {
 			title += "\t" + r.Workspace
 		}

@@ -42,11 +42,7 @@ type Agent interface {
 	Shell(ctx context.Context, command string) error
 	// Files lists paths of the workspace for completion, best known first.
 	Files(ctx context.Context) ([]string, error)
-	// Sessions lists what can be resumed.
-	Sessions(ctx context.Context) ([]SessionInfo, error)
-	// Said finds the sessions in which a text was said, newest first, and says
-	// what could not be looked at, "" for nothing.
-	Said(ctx context.Context, text string) ([]Saying, string, error)
+	browsing
 	// Switch opens another session, or with "" a new one, in place of this
 	// one, and says who it is.
 	Switch(ctx context.Context, id string) (Identity, error)
@@ -129,14 +125,6 @@ type Identity struct {
 type Gap struct {
 	First, Last session.Seq
 	Changed     bool
-}
-
-// SessionInfo is a row of the session list.
-type SessionInfo struct {
-	ID, Title, Workspace, Model, Age, Size string
-	Here                                   bool // of this workspace
-	Open                                   bool // its last turn has no end
-	Damage                                 string
 }
 
 // An Offer is a way to begin.

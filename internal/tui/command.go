@@ -194,8 +194,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			r.say("warning", "The history can't be read: "+m.err.Error())
 		}
 		r.chat.comp.Load(ParseHistory(m.lines))
-	case sessionsMsg:
-		return r.listSessions(m)
 	case offersMsg:
 		return r.listOffers(m)
 	case backMsg:
@@ -213,8 +211,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.say("success", "The model is "+m.id.Model.String()+" from now on.")
 	case PickRowsMsg:
 		return r.toPicker(m.Name, m)
-	case PickFoundMsg:
-		return r.toPicker(m.Name, m)
 	case modelMsg:
 		return r.choose(m)
 	case reasonMsg:
@@ -223,8 +219,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			level = ""
 		}
 		return r.submit(drive.Choose{Model: r.model(), Reasoning: level, By: "user"})
-	case openMsg:
-		return r.switchTo(m.id)
 	case switchedMsg:
 		return r.switched(m)
 	case contextMsg:
@@ -262,15 +256,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		return r.forked(m)
 	case wentMsg:
 		return r.went(m)
-	case branchMsg:
-		return r.goTo(m.name)
-	case askGoneMsg:
-		r.askDelete(m.name)
-	case goneMsg:
-		return r.deleteBranch(m.name)
-	case deletedMsg:
-		r.say("success", m.name+" is deleted; what was written in it stays in the file.")
-		return tea.Batch(r.branched(), r.tree())
 	case branchedMsg:
 		return r.knows(m)
 	case copyMsg:

@@ -44,18 +44,15 @@ type fakeAgent struct {
 	did      []string // what else was asked for
 	branches fakeBranches
 	kept     fakeSettings
-	sessions []SessionInfo
-	said     map[string][]Saying
-	unsaid   string
-	noSaid   error
-	models   []ModelInfo
-	offers   []Offer
-	files    []string
-	old      []string // the history
-	rule     string
-	noRule   error // of Allow
-	lost     bool  // the session's file is gone
-	noDraft  error // of SaveDraft
+	fakeSessions
+	models  []ModelInfo
+	offers  []Offer
+	files   []string
+	old     []string // the history
+	rule    string
+	noRule  error // of Allow
+	lost    bool  // the session's file is gone
+	noDraft error // of SaveDraft
 
 	noTail, noOld, noFiles, noContext, noShell error
 
@@ -186,16 +183,6 @@ func (a *fakeAgent) Shell(ctx context.Context, command string) error {
 func (a *fakeAgent) Files(context.Context) ([]string, error) {
 	a.asks("files")
 	return a.files, a.noFiles
-}
-
-func (a *fakeAgent) Sessions(context.Context) ([]SessionInfo, error) {
-	a.asks("sessions")
-	return a.sessions, nil
-}
-
-func (a *fakeAgent) Said(_ context.Context, text string) ([]Saying, string, error) {
-	a.asks("said %s", text)
-	return a.said[text], a.unsaid, a.noSaid
 }
 
 func (a *fakeAgent) Switch(_ context.Context, id string) (Identity, error) {

@@ -23,8 +23,7 @@ type (
 
 // Names of pickers that wait for their rows.
 const (
-	sessionsPicker = "sessions"
-	offersPicker   = "offers"
+	offersPicker = "offers"
 )
 
 func waitingPicker(name, title, hint string, then func(PickRow) tea.Msg) *Picker {

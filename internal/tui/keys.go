@@ -41,7 +41,7 @@ func NewKeymap(users map[string][]string) (Keymap, []KeyProblem) {
 	rows := bindings()
 	known := map[Action]Where{} // places where something is written at any time
 	for _, r := range rows {
-		writes := r.Where & (typing | InList | InSearch)
+		writes := r.Where & (typing | InList | InSearch | InBrowser)
 		if r.Where&WhenEmpty != 0 {
 			writes = 0
 		}

@@ -88,17 +88,18 @@ const (
 type Where uint16
 
 const (
-	InChat   Where = 1 << iota // the composer has the keys
-	InOffer                    // and offers completions
-	InSearch                   // and searches the history
-	InList                     // an overlay with rows, perhaps with a line to filter them
-	InView                     // an overlay or screen that only scrolls
+	InChat    Where = 1 << iota // the composer has the keys
+	InOffer                     // and offers completions
+	InSearch                    // and searches the history
+	InList                      // an overlay with rows, perhaps with a line to filter them
+	InView                      // an overlay or screen that only scrolls
+	InBrowser                   // the session browser, before InList
 
 	WhenEmpty   // nothing is written
 	WhenWorking // a turn runs
 	WhenAgain   // the same key was just pressed
 
-	places = InChat | InOffer | InSearch | InList | InView
+	places = InChat | InOffer | InSearch | InList | InView | InBrowser
 	typing = InChat | InOffer
 )
 
@@ -118,7 +119,7 @@ func bindings() []binding {
 	b := func(group string, a Action, w Where, says string, keys ...string) binding {
 		return binding{Action: a, Keys: keys, Where: w, Group: group, Says: says}
 	}
-	const chat, write, scroll, offer, find, list = "Conversation", "Writing", "Scrolling", "Completion", "History search", "Lists"
+	const chat, write, scroll, offer, find, list, browse = "Conversation", "Writing", "Scrolling", "Completion", "History search", "Lists", "Session browser"
 	return []binding{
 		b(chat, ActSend, InChat, "send; while the agent works, the message waits in the queue", "enter"),
 		b(chat, ActNewline, typing, `begin a new line (also \ and then Enter)`, "ctrl+j", "shift+enter", "alt+enter"),
@@ -198,5 +199,19 @@ func bindings() []binding {
 		b(list, ActMoveUp, InList, "move the entry up, where that can be done", "alt+up"),
 		b(list, ActMoveDown, InList, "move the entry down, where that can be done", "alt+down"),
 		b(list, ActFavourite, InList, "make a model a favourite, and back", "alt+s"),
+
+		b(browse, ActBrowseTree, InBrowser, "the branches of the session; again: all sessions", "alt+t"),
+		b(browse, ActBrowsePreview, InBrowser, "show or hide what was said there", "tab"),
+		b(browse, ActPeekUp, InBrowser, "scroll that up", "shift+up", "ctrl+up"),
+		b(browse, ActPeekDown, InBrowser, "scroll that down", "shift+down", "ctrl+down"),
+		b(browse, ActBrowseFork, InBrowser, "fork: a new branch from there, before a message", "alt+f"),
+		b(browse, ActBrowseRevert, InBrowser, "revert: go back to before a message", "alt+r"),
+		b(browse, ActBrowseRollback, InBrowser, "rollback: take a revert back, or a restore of files", "alt+b"),
+		b(browse, ActBrowseRename, InBrowser, "give a session or a branch a title", "alt+n", "f2"),
+		b(browse, ActBrowseExport, InBrowser, "write the branch to a file", "alt+e"),
+		b(browse, ActBrowseDelete, InBrowser, "delete the branch; it is asked first", "delete"),
+		b(browse, ActBrowseFolders, InBrowser, "sessions of all folders; again: of this one", "alt+a"),
+		b(browse, ActBrowseSort, InBrowser, "another order: newest, largest, most messages, title", "alt+s"),
+		b(browse, ActBrowseKeys, InBrowser, "the next keys in the foot, where not all have room", "f1"),
 	}
 }

@@ -138,6 +138,7 @@ func TestUsersKeys(t *testing.T) { // TUI-12
 		`appearance.keys: sessions: "x" is needed to write with`,
 		`appearance.keys: sessions: "ctrl+s" is the key of models`,
 		`appearance.keys: edit_queued: "alt+up" is the key of editor`,
+		`appearance.keys: browse_tree: "alt+t" is the key of redraw`, // which is everywhere
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("said\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,7 +15,7 @@ type PickRow struct {
 	Title, Note string
 	Group       string // rows of a group stand together below its name; "" has none
 	Also        string // is found too, and not shown
-	Key         string // names it, for a PickFound
+	Key         string // names it
 	Off         string // why it can't be chosen, "" if it can
 	Value       any    // for the answer
 }
@@ -27,7 +28,6 @@ type Picker struct {
 	Answer func(PickRow) tea.Msg // what choosing says
 	Name   string                // to whom a PickRowsMsg is addressed
 	Says   string                // below the filter
-	Deeper *Deeper               // nil: it finds what its rows say, letter by letter
 
 	// Remove says what removes a row, or why it can't be; nil where none can.
 	// Removes is what the key for it does.
@@ -38,7 +38,6 @@ type Picker struct {
 	// stays open. nil where none can.
 	Mark func(PickRow) tea.Msg
 
-	behind  looked
 	refused string // why the row could not be removed, until the next key
 	rows    []PickRow
 	column  int // where notes begin
@@ -58,9 +57,8 @@ type PickRowsMsg struct {
 
 // A pickLine is a row of the screen: a row to choose, or the name of a group.
 type pickLine struct {
-	row   int // -1: a heading, or what was found
+	row   int // -1: a heading
 	head  string
-	found *PickFound // of the row above
 	marks []int
 }
 
@@ -105,15 +103,10 @@ func oneLine(s string) string {
 
 // match finds what is shown. Groups stand in the order of their best row.
 func (p *Picker) match() {
-	var found []ranked
-	if p.Deeper != nil {
-		found = p.findWords()
-	} else {
-		found = rank(p.filter.String(), len(p.rows), func(i int) string {
-			r := p.rows[i]
-			return r.Title + " " + r.Group + " " + r.Also
-		}, nil)
-	}
+	found := rank(p.filter.String(), len(p.rows), func(i int) string {
+		r := p.rows[i]
+		return r.Title + " " + r.Group + " " + r.Also
+	}, nil)
 	var order []string
 	groups := map[string][]pickLine{}
 	for _, r := range found {
@@ -132,14 +125,12 @@ func (p *Picker) match() {
 			p.add(l)
 		}
 	}
-	p.addFound()
 	p.list.Select(0)
 }
 
 func (p *Picker) add(l pickLine) {
 	p.shown = append(p.shown, l)
 	p.list.fixed = append(p.list.fixed, l.row < 0)
-	p.list.under = append(p.list.under, l.found != nil)
 	p.list.n = len(p.shown)
 }
 
@@ -152,11 +143,9 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 			p.wait, p.err = false, msg.Err
 			p.SetRows(msg.Rows)
 		}
-	case PickFoundMsg:
-		p.found(msg)
 	case tea.PasteMsg:
 		p.filter.write(msg.Content)
-		return p, p.typed()
+		p.match()
 	case tea.MouseWheelMsg:
 		p.list.Move(wheel(msg))
 	case tea.MouseClickMsg:
@@ -176,32 +165,17 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 				return p, answer(p.Mark(r))
 			}
 		case act == ActClose:
-			return nil, p.leave()
+			return nil, nil
 		case act == ActChoose:
 			return p.choose()
 		case p.list.Do(act, b.innerH()-pickHead):
 		default:
 			if before := p.filter.String(); p.filter.key(msg, act) && p.filter.String() != before {
-				return p, p.typed()
+				p.match()
 			}
 		}
 	}
 	return p, nil
-}
-
-// typed finds what is typed now.
-func (p *Picker) typed() tea.Cmd {
-	cmd := p.deepen()
-	p.match()
-	return cmd
-}
-
-// leave ends what is looked for.
-func (p *Picker) leave() tea.Cmd {
-	if p.Deeper == nil {
-		return nil
-	}
-	return p.Deeper.Look("")
 }
 
 // choose answers with the chosen row; one that can't be chosen stays, with its reason in the foot.
@@ -210,7 +184,7 @@ func (p *Picker) choose() (overlay, tea.Cmd) {
 	if !ok || r.Off != "" {
 		return p, nil
 	}
-	return nil, tea.Batch(p.leave(), answer(p.Answer(r)))
+	return nil, answer(p.Answer(r))
 }
 
 // remove answers with what removes the chosen row; one that can't be removed
@@ -250,9 +224,6 @@ func (p *Picker) box(f Frame) box {
 			groups[r.Group] = true
 		}
 	}
-	if p.Deeper != nil {
-		lines *= 2 // each may come with what was found
-	}
 	// Its size does not follow the filter: a box that jumps is hard to read.
 	return boxFor(f, min(f.W-4, pickWide), min(max(lines+len(groups), 3)+pickHead+2, max(f.H-2, 10)))
 }
@@ -261,7 +232,7 @@ func (p *Picker) box(f Frame) box {
 func (p *Picker) View(f Frame) string {
 	b := p.box(f)
 	row, _ := p.filter.view(pickLabel, p.Hint, b.innerW(), f.Theme)
-	rows := []string{row, f.Theme.Dim.Of(plain.Truncate(p.state(), b.innerW()))}
+	rows := []string{row, f.Theme.Dim.Of(plain.Truncate(cmp.Or(p.refused, p.Says), b.innerW()))}
 	if len(p.shown) == 0 {
 		for _, s := range plain.Wrap(p.nothing(), b.innerW()) {
 			rows = append(rows, f.Theme.Dim.Of(s))
@@ -271,10 +242,6 @@ func (p *Picker) View(f Frame) string {
 	from, to := p.list.Window(b.innerH() - pickHead)
 	for i := from; i < to; i++ {
 		l := p.shown[i]
-		if l.found != nil {
-			rows = append(rows, l.found.draw(b.innerW(), f.Theme))
-			continue
-		}
 		if l.row < 0 {
 			rows = append(rows, f.Theme.Strong.Of(plain.Truncate(l.head, b.innerW())))
 			continue
@@ -299,7 +266,7 @@ func (p *Picker) nothing() string {
 	case len(p.rows) == 0:
 		return p.Empty
 	}
-	return p.nothingFound()
+	return "nothing matches " + fmt.Sprintf("%q", p.filter.String())
 }
 
 // foot says how many rows there are, and what keys do; or why the chosen one can't be chosen.

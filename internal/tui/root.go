@@ -56,7 +56,6 @@ type Root struct {
 	ours      bool                 // this process works on the branch
 	first     string               // a prompt to send as soon as the session is there
 	goOn      bool                 // go on with the paused turn at once
-	unlook    context.CancelFunc   // ends a search for what was said
 	shells    []context.CancelFunc // of the user's own commands that run, nil for one that has ended
 }
 
@@ -150,10 +149,6 @@ type (
 		lines []string
 		err   error
 	}
-	sessionsMsg struct {
-		rows []SessionInfo
-		err  error
-	}
 	switchedMsg struct {
 		id  Identity
 		err error
@@ -242,7 +237,7 @@ func (r *Root) update(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case tea.WindowSizeMsg:
 		r.frame.W, r.frame.H = m.Width, m.Height
-		return nil
+		return r.toBrowser(m)
 	case tea.BackgroundColorMsg:
 		r.dark = m.IsDark()
 		r.restyle()
