@@ -108,6 +108,7 @@ type Agent interface {
 	Editor() []string
 	// Identity says who this session is. It never waits.
 	Identity() Identity
+	noticeReader
 }
 
 // Identity is what the screen shows of who and where.

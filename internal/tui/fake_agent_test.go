@@ -43,6 +43,7 @@ type fakeAgent struct {
 	asked    []drive.Command
 	did      []string // what else was asked for
 	branches fakeBranches
+	fakeNotices
 	sessions []SessionInfo
 	said     map[string][]Saying
 	unsaid   string
