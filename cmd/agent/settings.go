@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"varve/internal/demo"
 	"varve/internal/index"
 	"varve/internal/providers"
 	"varve/internal/providers/openaichat"
@@ -217,8 +218,12 @@ func (m *machine) builtInServers() []setup.Usable {
 func (m *machine) models(ctx context.Context) []tui.ModelInfo {
 	var out []tui.ModelInfo
 	for name, ep := range m.demo {
+		who := "a script"
+		if name == demo.PuppetProvider {
+			who = "a puppet"
+		}
 		out = append(out, tui.ModelInfo{
-			Model: session.Model{Provider: name, API: openaichat.API, Model: playedModel(name)}, Window: fmt.Sprintf("%d tokens", ep.Window), State: "a script",
+			Model: session.Model{Provider: name, API: openaichat.API, Model: playedModel(name)}, Window: fmt.Sprintf("%d tokens", ep.Window), State: who,
 		})
 	}
 	for _, u := range m.set.Usables() {

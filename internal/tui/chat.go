@@ -134,7 +134,7 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	l := r.look()
 	shown := r.state
 	shown.Session.Mode = r.mode()
-	status := statusLine(w, l, r.id, shown, r.forks)
+	status := statusLine(w, l, r.id, shown, r.forks, r.doing())
 	var below []string
 	x, y = -1, -1
 	if c.question != nil {
@@ -288,6 +288,8 @@ func welcome(w, h int, l look, r *Root) []string {
 	keys := inked(l, inkDim, "? help   / commands   @ files   ! shell   Ctrl+P everything", w)
 	var script []string
 	switch {
+	case r.id.Puppet:
+		script = append([]string{""}, inked(l, inkWarn, "The model here is a puppet: a person plays it; the tools and files are real.", w)...)
 	case r.id.Script:
 		script = append([]string{""}, inked(l, inkWarn, "The model here is a script, not a model; the tools and files are real.", w)...)
 	case r.id.Setup:
