@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"varve/internal/demo"
 	"varve/internal/index"
 	"varve/internal/providers/openaichat"
 	"varve/internal/session"

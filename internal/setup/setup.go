@@ -113,9 +113,11 @@ type MCP struct {
 }
 
 type Appearance struct {
-	Theme string
-	Mouse bool
-	Keys  map[string][]string // action to keys
+	Theme  string
+	Mouse  bool
+	Notify string              // auto, bell, off (TUI-11)
+	Plain  bool                // lines in place of the screen
+	Keys   map[string][]string // action to keys
 }
 
 type Log struct {

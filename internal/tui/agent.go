@@ -103,6 +103,7 @@ type Agent interface {
 	Editor() []string
 	// Identity says who this session is. It never waits.
 	Identity() Identity
+	noticeReader
 }
 
 // Identity is what the screen shows of who and where.
@@ -114,10 +115,14 @@ type Identity struct {
 	Model     session.Model // of a session that has chosen none yet
 	Mode      string        // of permissions, before the session says
 	Script    bool          // the model is a script or a puppet: said on screen (PRV-11)
+	Puppet    bool          // and a person plays it
 	Program   string
 	Notice    string // to be said once, at the start
 	Draft     string // to be put into the composer, once
 	Setup     bool   // there is no model yet: the set-up screen opens (CLI-3)
+	// Price is what the use of a model costs in US dollars, where its prices are
+	// known and the provider did not say; nil knows none.
+	Price func(session.UsageOf) (dollars float64, known bool)
 }
 
 // A Gap is a place where events are missing, or, with Changed, one that was

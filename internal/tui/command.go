@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -64,11 +63,6 @@ func (r *Root) contextCommand(string) tea.Cmd {
 	}
 }
 
-func (r *Root) toastsCommand(string) tea.Cmd {
-	r.open(newView("Notices", r.pastToasts()))
-	return nil
-}
-
 func (r *Root) themeCommand(args string) tea.Cmd {
 	if args != "" && !slices.Contains(ThemeNames(), args) {
 		r.say("error", args+": themes are "+strings.Join(ThemeNames(), ", ")+".")
@@ -92,17 +86,6 @@ func (r *Root) renameCommand(args string) tea.Cmd {
 	}
 }
 
-func (r *Root) pastToasts() string {
-	if len(r.past) == 0 {
-		return "There were none."
-	}
-	var b strings.Builder
-	for _, x := range slices.Backward(r.past) {
-		fmt.Fprintf(&b, "%s  %-8s %s\n", x.until.Format(time.TimeOnly), x.level, x.text)
-	}
-	return b.String()
-}
-
 // copy hands the last answer, or its n-th code block, to the clipboard.
 func (r *Root) copy(args string) tea.Cmd {
 	text := r.chat.tr.answer()
@@ -112,6 +95,9 @@ func (r *Root) copy(args string) tea.Cmd {
 		switch {
 		case err != nil || n < 1:
 			r.say("error", "/copy takes the number of a code block of the last answer, from 1.")
+			return nil
+		case len(blocks) == 0:
+			r.say("warning", "There is no code block to copy: the number is one of a code block; /copy alone takes the last answer whole.")
 			return nil
 		case n > len(blocks):
 			r.say("warning", fmt.Sprintf("The last answer with code has %d code %s.", len(blocks), plural(len(blocks), "block")))
@@ -135,8 +121,12 @@ func sizeOf(s string) string {
 }
 
 func (r *Root) switchTo(id string) tea.Cmd {
-	if r.runs() {
-		box := NewConfirm("Another session", "A turn is running. Going to another session interrupts it; this one is kept, and can be resumed.",
+	if r.atWork() {
+		says := "A turn is running. Going to another session interrupts it; this one is kept, and can be resumed."
+		if !r.runs() {
+			says = "The conversation is being summarized. Going to another session stops that; what was accepted is kept."
+		}
+		box := NewConfirm("Another session", says,
 			Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and go", Key: "y", Msg: leaveMsg{id}})
 		box.OfTurn = true
 		r.open(box)
@@ -261,7 +251,7 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 	case copyMsg:
 		return r.copied(m.text)
 	case askQuitMsg:
-		if !r.runs() {
+		if !r.atWork() {
 			return tea.Quit // the turn has ended meanwhile
 		}
 		r.askQuit()
@@ -299,7 +289,7 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 	r.epoch++
 	r.id, r.state, r.version, r.fault, r.pulses = m.id, session.State{}, 0, "", nil
 	r.busy, r.ours, r.forks, r.waits, r.unwritten, r.toasts = false, false, false, false, "", nil
-	r.frame.State = r.state
+	r.frame.State, r.titled = r.state, titled{}
 	old := r.chat
 	r.chat = newChat(r.look(), old.comp)
 	r.chat.focused = old.focused

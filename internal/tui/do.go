@@ -121,6 +121,11 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 		if c.planOpen = !c.planOpen; c.planOpen && len(c.tr.todo.tasks) == 0 {
 			c.hint = "There is no plan in this branch. The next one is shown here."
 		}
+	case ActDismiss:
+		if len(r.toasts) == 0 {
+			c.hint = "There is no notice on the screen; /toasts lists the earlier ones."
+		}
+		r.toasts = r.toasts.dismiss()
 	case ActExpand:
 		c.tr.unfold()
 	case ActRedraw:

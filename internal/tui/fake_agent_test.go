@@ -45,6 +45,7 @@ type fakeAgent struct {
 	branches fakeBranches
 	kept     fakeSettings
 	fakeSessions
+	fakeNotices
 	models  []ModelInfo
 	offers  []Offer
 	files   []string

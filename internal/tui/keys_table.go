@@ -26,6 +26,7 @@ const (
 	ActExpand         Action = "expand"
 	ActRedraw         Action = "redraw"
 	ActSuspend        Action = "suspend"
+	ActDismiss        Action = "dismiss"
 
 	ActScrollUp     Action = "scroll_up"
 	ActScrollDown   Action = "scroll_down"
@@ -141,6 +142,7 @@ func bindings() []binding {
 		b(chat, ActEditor, typing, "write in your editor", "ctrl+g"),
 		b(chat, ActPlan, InChat|InView, "show or hide the plan", "ctrl+t"),
 		b(chat, ActExpand, InChat|InView, "show everything in full, and back", "ctrl+o"),
+		b(chat, ActDismiss, typing, "hide the newest notice; /toasts has them all", "alt+x"),
 		b(chat, ActRedraw, places, "draw the screen again", "ctrl+l"),
 		b(chat, ActSuspend, places, "suspend; fg brings it back", "ctrl+z"),
 

@@ -53,10 +53,11 @@ type Root struct {
 	typed     bool      // since the last one
 	more      bool      // input was waiting behind the key that is handled
 	twice     Twice
-	ours      bool                 // this process works on the branch
-	first     string               // a prompt to send as soon as the session is there
-	goOn      bool                 // go on with the paused turn at once
-	shells    []context.CancelFunc // of the user's own commands that run, nil for one that has ended
+	ours      bool   // this process works on the branch
+	first     string // a prompt to send as soon as the session is there
+	goOn      bool   // go on with the paused turn at once
+	titled
+	shells []context.CancelFunc // of the user's own commands that run, nil for one that has ended
 }
 
 // Options say how the interface starts.
@@ -285,7 +286,7 @@ func (r *Root) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case tea.MouseClickMsg:
 		if m.Button == tea.MouseLeft {
-			r.chat.click(m.X, m.Y)
+			r.chat.click(r, m.Y)
 		}
 		return nil
 	}
