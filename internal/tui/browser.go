@@ -235,14 +235,14 @@ func (b *browser) click(m tea.MouseClickMsg, f Frame) (overlay, tea.Cmd) {
 	if i == b.list.at {
 		return b.do(ActChoose, tea.KeyPressMsg{}, f)
 	}
-	b.notice = notice{}
+	b.notice, b.want = notice{}, ""
 	b.list.Select(i)
 	return b, b.look(f)
 }
 
 // do does what a key does.
 func (b *browser) do(act Action, k tea.KeyPressMsg, f Frame) (overlay, tea.Cmd) {
-	b.notice = notice{}
+	b.notice, b.want = notice{}, "" // who goes on is not moved by what comes late
 	var cmd tea.Cmd
 	switch act {
 	case ActClose:

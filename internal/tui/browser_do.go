@@ -35,7 +35,7 @@ func (b *browser) pick() (picked, bool) {
 	case !ok:
 		return picked{}, false
 	case l.limb != nil:
-		p := picked{id: b.tree.id, branch: l.limb.Name, title: cmp.Or(l.limb.Title, l.limb.First, l.limb.Name), shown: l.limb.Here, limb: l.limb, mark: l.mark, revert: l.revert}
+		p := picked{id: b.tree.tree.Session, branch: l.limb.Name, title: cmp.Or(l.limb.Title, l.limb.First, l.limb.Name), shown: l.limb.Here, limb: l.limb, mark: l.mark, revert: l.revert}
 		left := 0
 		for _, x := range b.tree.tree.Limbs {
 			p.same = p.same || x.Here

@@ -37,7 +37,7 @@ func newShelf(all []SessionInfo) *shelf {
 		s.title[i] = strings.ToLower(oneLine(x.Title))
 		var b strings.Builder
 		b.WriteString(s.title[i] + "\n" + strings.ToLower(x.Workspace))
-		for _, br := range x.Branches {
+		for _, br := range x.Branches[min(1, len(x.Branches)):] { // the first has the session's
 			b.WriteString("\n" + strings.ToLower(oneLine(br.Title)))
 		}
 		s.text[i] = b.String()

@@ -155,11 +155,14 @@ func (b *browser) detail() string {
 	}
 	s := b.shelf.all[l.session]
 	br := branchOf(s, l.branch)
-	parts := []string{shortPath(s.Workspace, b.home)}
+	var parts []string
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)
 		}
+	}
+	if !s.Here {
+		add(shortPath(s.Workspace, b.home))
 	}
 	if s.Damage != "" {
 		add("damaged, opens read-only: " + s.Damage)

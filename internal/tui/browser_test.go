@@ -392,7 +392,7 @@ func TestTreeOfBranches(t *testing.T) {
 		}
 		s.press("b3<enter>")
 		s.sees("✓ This is b3. Files stay as they are.")
-		if n := s.asksOf("open  b3"); n != 1 {
+		if n := s.asksOf("open s1 b3"); n != 1 {
 			t.Errorf("asked for %q", s.a.did)
 		}
 		s.press("<ctrl+s><down><alt+t>")
