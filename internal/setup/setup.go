@@ -116,6 +116,8 @@ type Appearance struct {
 	Theme string
 	Mouse bool
 	Keys  map[string][]string // action to keys
+
+	Themes map[string]map[string]string // name, then role to style
 }
 
 type Log struct {

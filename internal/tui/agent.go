@@ -100,6 +100,7 @@ type Agent interface {
 	// Lost reports that the session's file is gone: nothing that is done here is
 	// kept any more.
 	Lost(ctx context.Context) bool
+	Reporter
 	// Context is what fills the window, for /context.
 	Context(ctx context.Context) (ContextInfo, error)
 	// Summarizers says who is asked for summaries, and where that is set.

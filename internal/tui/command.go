@@ -76,16 +76,6 @@ func (r *Root) toastsCommand(string) tea.Cmd {
 	return nil
 }
 
-func (r *Root) themeCommand(args string) tea.Cmd {
-	if args != "" && !slices.Contains(ThemeNames(), args) {
-		r.say("error", args+": themes are "+strings.Join(ThemeNames(), ", ")+".")
-		return nil
-	}
-	r.looks.Theme = args
-	r.restyle()
-	return nil
-}
-
 func (r *Root) renameCommand(args string) tea.Cmd {
 	if args == "" {
 		r.say("error", "/rename wants a title")
@@ -337,5 +327,5 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 		r.chat.comp.Give(m.id.Draft)
 		r.given = r.chat.comp.Draft().Whole()
 	}
-	return r.tail()
+	return tea.Batch(r.tail(), r.customs())
 }

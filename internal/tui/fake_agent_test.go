@@ -43,6 +43,7 @@ type fakeAgent struct {
 	asked    []drive.Command
 	did      []string // what else was asked for
 	branches fakeBranches
+	reports  fakeReports
 	sessions []SessionInfo
 	said     map[string][]Saying
 	unsaid   string
@@ -377,7 +378,7 @@ func (s *stage) handle(m tea.Msg) {
 		return
 	}
 	name := fmt.Sprintf("%T", m)
-	if strings.HasPrefix(name, "paint.") || strings.HasPrefix(name, "tea.Suspend") || strings.HasPrefix(name, "tea.Raw") {
+	if strings.HasPrefix(name, "paint.") || strings.HasPrefix(name, "tea.Suspend") || strings.HasPrefix(name, "tea.exec") || strings.HasPrefix(name, "tea.Raw") {
 		s.other = append(s.other, m)
 		return
 	}
