@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"varve/internal/demo"
 	"varve/internal/providers"
 	"varve/internal/providers/catalogue"
 	"varve/internal/providers/openaichat"
@@ -64,9 +65,13 @@ func (m *machine) models(ctx context.Context) []tui.ModelInfo {
 func (m *machine) scripts() []tui.ModelInfo {
 	var out []tui.ModelInfo
 	for _, name := range slices.Sorted(maps.Keys(m.demo)) {
+		who := "a script"
+		if name == demo.PuppetProvider {
+			who = "a puppet"
+		}
 		out = append(out, tui.ModelInfo{
 			Model:  session.Model{Provider: name, API: openaichat.API, Model: playedModel(name)},
-			Window: m.demo[name].Window, By: "set", Key: "a script",
+			Window: m.demo[name].Window, By: "set", Key: who,
 		})
 	}
 	return out

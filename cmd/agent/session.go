@@ -147,7 +147,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	retitle.Flags().StringVar(&branch, "branch", "", "the branch that gets the title (default: the session)")
 	subs := append([]*cobra.Command{
 		list, show, verify, repairCommand(e, f), replaceCommand(e, f, &asJSON), redactCommand(e, f, &asJSON), requests, retitle, importCommand(e, f),
-		contextCommand(e, f, &asJSON), compactCommand(e, f, &asJSON),
+		contextCommand(e, f, &asJSON), usageCommand(e, f, &asJSON), compactCommand(e, f, &asJSON),
 	}, branchCommands(e, f, &asJSON)...)
 	for _, sub := range subs {
 		sub.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/internal/demo"
 	"varve/internal/index"
 	"varve/internal/providers/openaichat"
 	"varve/internal/session"
 	"varve/internal/setup"
+	"varve/internal/tui"
 	"varve/internal/words"
 )
 
@@ -103,6 +103,10 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			for _, p := range m.set.Unknown() {
 				fprintln(e.out, p.Error())
 			}
+			looks := tui.LookProblems(m.set.Appearance)
+			for _, p := range looks {
+				fprintln(e.out, p.Error())
+			}
 			if err := m.badRules(); err != nil {
 				return err
 			}
@@ -113,6 +117,9 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			}
 			if len(m.set.Problems) > 0 {
 				return exit(exitUsage, "%s", words.Count(len(m.set.Problems), "value")+" of "+m.set.Path+" can't be used; the defaults run instead")
+			}
+			if len(looks) > 0 {
+				return exit(exitUsage, "%s", words.Count(len(looks), "line")+" of appearance can't be done as asked; the rest of it holds")
 			}
 			if len(m.set.Unknown()) > 0 {
 				fprintln(e.out, m.set.Path+" can be used; nothing reads what stands above")

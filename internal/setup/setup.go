@@ -118,6 +118,8 @@ type Appearance struct {
 	Notify string              // auto, bell, off (TUI-11)
 	Plain  bool                // lines in place of the screen
 	Keys   map[string][]string // action to keys
+
+	Themes map[string]map[string]string // name, then role to style
 }
 
 type Log struct {

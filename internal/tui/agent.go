@@ -96,6 +96,7 @@ type Agent interface {
 	// Lost reports that the session's file is gone: nothing that is done here is
 	// kept any more.
 	Lost(ctx context.Context) bool
+	Reporter
 	// Context is what fills the window, for /context.
 	Context(ctx context.Context) (ContextInfo, error)
 	SettingsStore

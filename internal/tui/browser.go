@@ -57,7 +57,7 @@ type browser struct {
 	peek    peeked
 	unpeek  context.CancelFunc
 
-	notice notice
+	notice browserNotice
 	page   int // of the keys in the foot
 	drawn  int // rows, for a test
 }
@@ -91,7 +91,7 @@ type peeked struct {
 	up    int // rows that it is scrolled up
 }
 
-type notice struct{ level, text string }
+type browserNotice struct{ level, text string }
 
 type (
 	listedMsg struct {
@@ -235,14 +235,14 @@ func (b *browser) click(m tea.MouseClickMsg, f Frame) (overlay, tea.Cmd) {
 	if i == b.list.at {
 		return b.do(ActChoose, tea.KeyPressMsg{}, f)
 	}
-	b.notice, b.want = notice{}, ""
+	b.notice, b.want = browserNotice{}, ""
 	b.list.Select(i)
 	return b, b.look(f)
 }
 
 // do does what a key does.
 func (b *browser) do(act Action, k tea.KeyPressMsg, f Frame) (overlay, tea.Cmd) {
-	b.notice, b.want = notice{}, "" // who goes on is not moved by what comes late
+	b.notice, b.want = browserNotice{}, "" // who goes on is not moved by what comes late
 	var cmd tea.Cmd
 	switch act {
 	case ActClose:

@@ -88,7 +88,7 @@ func (m toldMsg) on(r *Root) tea.Cmd {
 func (r *Root) tell(level, text string) *browser {
 	for _, o := range r.overlays {
 		if b, ok := o.(*browser); ok {
-			b.notice = notice{level, text}
+			b.notice = browserNotice{level, text}
 			return b
 		}
 	}

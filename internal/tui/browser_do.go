@@ -60,7 +60,7 @@ func (b *browser) openChosen() (overlay, tea.Cmd) {
 	case !ok:
 		return b, nil
 	case p.limb != nil && p.limb.Deleted:
-		b.notice = notice{"warning", p.branch + " is deleted: it can't be gone to. A branch that came from it can."}
+		b.notice = browserNotice{"warning", p.branch + " is deleted: it can't be gone to. A branch that came from it can."}
 		return b, nil
 	}
 	b.close()
@@ -112,13 +112,13 @@ func (b *browser) act(act Action) tea.Cmd {
 	deleted := ok && p.limb != nil && p.limb.Deleted
 	switch {
 	case !ok:
-		b.notice = notice{"warning", "No row is chosen."}
+		b.notice = browserNotice{"warning", "No row is chosen."}
 		return nil
 	case deleted:
-		b.notice = notice{"warning", p.branch + " is deleted: nothing more can be done to it."}
+		b.notice = browserNotice{"warning", p.branch + " is deleted: nothing more can be done to it."}
 		return nil
 	case p.branch == "":
-		b.notice = notice{"warning", "Its branches are not known yet: it is damaged, or still being read. Enter opens it."}
+		b.notice = browserNotice{"warning", "Its branches are not known yet: it is damaged, or still being read. Enter opens it."}
 		return nil
 	}
 	switch act {
@@ -254,10 +254,10 @@ func (b *browser) rename(p picked) tea.Cmd {
 func (b *browser) delete(p picked) tea.Cmd {
 	switch {
 	case p.mark != nil || p.revert != nil:
-		b.notice = notice{"warning", "Only a branch can be deleted: choose its row."}
+		b.notice = browserNotice{"warning", "Only a branch can be deleted: choose its row."}
 		return nil
 	case p.shown:
-		b.notice = notice{"warning", p.branch + " is on the screen: go to another branch or session first, to delete it."}
+		b.notice = browserNotice{"warning", p.branch + " is on the screen: go to another branch or session first, to delete it."}
 		return nil
 	}
 	says := "Delete " + p.branch + " of “" + plain.Truncate(p.title, 40) + "”? It can't be gone to any more. What was written in it stays in the session's file, and so do branches that came from it. " + filesStay

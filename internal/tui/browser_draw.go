@@ -213,7 +213,7 @@ func (b *browser) count() string {
 }
 
 // mark is what a screen without colour has of the level.
-func (n notice) mark() string {
+func (n browserNotice) mark() string {
 	switch n.level {
 	case "error":
 		return "✗ "

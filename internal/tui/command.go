@@ -63,16 +63,6 @@ func (r *Root) contextCommand(string) tea.Cmd {
 	}
 }
 
-func (r *Root) themeCommand(args string) tea.Cmd {
-	if args != "" && !slices.Contains(ThemeNames(), args) {
-		r.say("error", args+": themes are "+strings.Join(ThemeNames(), ", ")+".")
-		return nil
-	}
-	r.looks.Theme = args
-	r.restyle()
-	return nil
-}
-
 func (r *Root) renameCommand(args string) tea.Cmd {
 	if args == "" {
 		r.say("error", "/rename wants a title")
@@ -297,5 +287,5 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 		r.chat.comp.Give(m.id.Draft)
 		r.given = r.chat.comp.Draft().Whole()
 	}
-	return r.tail()
+	return tea.Batch(r.tail(), r.customs())
 }

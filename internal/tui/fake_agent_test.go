@@ -44,6 +44,7 @@ type fakeAgent struct {
 	did      []string // what else was asked for
 	branches fakeBranches
 	kept     fakeSettings
+	reports  fakeReports
 	fakeSessions
 	fakeNotices
 	models  []ModelInfo
@@ -356,7 +357,7 @@ func (s *stage) handle(m tea.Msg) {
 		return
 	}
 	name := fmt.Sprintf("%T", m)
-	if strings.HasPrefix(name, "paint.") || strings.HasPrefix(name, "tea.Suspend") || strings.HasPrefix(name, "tea.Raw") {
+	if strings.HasPrefix(name, "paint.") || strings.HasPrefix(name, "tea.Suspend") || strings.HasPrefix(name, "tea.exec") || strings.HasPrefix(name, "tea.Raw") {
 		s.other = append(s.other, m)
 		return
 	}
