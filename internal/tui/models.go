@@ -76,19 +76,15 @@ func (m modelsMsg) on(r *Root) tea.Cmd {
 	if m.note != "" {
 		l.p.Says = oneLine(m.note)
 	}
-	if m.err != nil && len(m.rows) == 0 {
-		if m.live && len(l.rows) > 0 {
-			r.say("warning", m.err.Error())
-			return nil
-		}
+	switch {
+	case m.err != nil && m.live && len(m.rows) == 0 && len(l.rows) == 0:
 		l.p.wait, l.p.err = false, m.err
 		return nil
-	}
-	if m.err != nil {
+	case m.err != nil:
 		r.say("warning", m.err.Error())
 	}
-	if l.live && !m.live {
-		return nil // what the providers say is newer
+	if l.live && !m.live || m.err != nil && len(m.rows) == 0 {
+		return nil // what the providers say is newer; what is there is better than nothing
 	}
 	first := len(l.rows) == 0
 	l.rows, l.live = m.rows, m.live
