@@ -112,10 +112,7 @@ func (l *modelList) show() {
 		switch {
 		case x.Model.Model == "":
 			row.Title, row.Note, row.Group = x.Model.Provider, x.State, "Nothing to choose yet"
-			if x.NeedsKey {
-				row.Note = "choose it to give it a key; " + x.State
-			}
-			if !x.NeedsKey {
+			if row.Does = "give it a key"; !x.NeedsKey {
 				row.Off = x.State
 			}
 		case x.State != "":
