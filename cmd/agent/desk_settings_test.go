@@ -64,6 +64,18 @@ func TestDeskChangesSettings(t *testing.T) { // SET-1, SET-2, SET-4, case CFG-07
 			t.Errorf("%s: %v: %s", what, err, read())
 		}
 	}
+	// It counts for sessions that begin in this window from now on.
+	if _, err = d.Change(t.Context(), []tui.SettingEdit{
+		{At: setup.Path{"context", "compaction", "threshold_tokens"}, To: []byte(`90000`)},
+		{At: setup.Path{"model", "provider"}, To: []byte(`"ollama"`)},
+		{At: setup.Path{"model", "model"}, To: []byte(`"small"`)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.opts.Settings.Compaction.Threshold; n == nil || *n != 90_000 || d.opts.Model.Model != "small" || len(d.opts.Settings.Summarizers) != 2 {
+		t.Errorf("%+v", d.opts.Settings)
+	}
+	before = read()
 	d.m.sample = "demo"
 	if _, err = d.Change(t.Context(), []tui.SettingEdit{moved}); err == nil || read() != before {
 		t.Errorf("in the demo: %v", err)
