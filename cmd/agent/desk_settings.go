@@ -69,10 +69,25 @@ func (m *machine) askable(ctx context.Context, set *setup.Setup, ref setup.Model
 func (d *desk) Change(ctx context.Context, edits []tui.SettingEdit) (tui.SettingsInfo, error) {
 	err := d.change(edits)
 	if err == nil {
-		err = d.m.reload()
+		err = d.renewed()
 	}
 	info, lerr := d.Settings(ctx)
 	return info, errors.Join(err, lerr)
+}
+
+// renewed reads the settings again: they count for sessions that begin or are
+// opened in this window from now on.
+func (d *desk) renewed() error {
+	if err := d.m.reload(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opts.Settings, d.opts.Reasoning = d.m.configured(), d.m.set.Model.Reasoning
+	if model, by, err := d.m.model(); err == nil && d.m.demo == nil {
+		d.opts.Model, d.opts.ModelBy = model, by
+	}
+	return nil
 }
 
 func (d *desk) change(edits []tui.SettingEdit) error {
@@ -141,7 +156,7 @@ func newRules(was, to []byte) error {
 func (d *desk) StoreKey(ctx context.Context, provider, key string) (tui.SettingsInfo, error) {
 	err := d.m.set.StoreKey(ctx, provider, setup.Secret(strings.TrimSpace(key)))
 	if err == nil {
-		err = d.m.reload()
+		err = d.renewed()
 	}
 	info, lerr := d.Settings(ctx)
 	return info, errors.Join(err, lerr)

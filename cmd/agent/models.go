@@ -128,8 +128,10 @@ func (m *machine) of(u setup.Usable, listed []openaichat.ModelInfo) []tui.ModelI
 	p, _ := m.set.Provider(u.Name)
 	at := map[string]openaichat.ModelInfo{}
 	var order []string
+	seen := map[string]bool{"": true}
 	add := func(id string) {
-		if id != "" && !slices.Contains(order, id) {
+		if !seen[id] {
+			seen[id] = true
 			order = append(order, id)
 		}
 	}
@@ -139,21 +141,19 @@ func (m *machine) of(u setup.Usable, listed []openaichat.ModelInfo) []tui.ModelI
 	c, _ := catalogue.Current()
 	for _, x := range c.Models(c.Of(u.Name, u.BaseURL)) {
 		if _, there := at[x.ID]; there || listed == nil {
-			order = append(order, x.ID)
+			add(x.ID)
 		}
-	}
-	seen := map[string]bool{}
-	for _, id := range order {
-		seen[id] = true
 	}
 	for _, i := range listed {
-		if !seen[i.ID] {
-			seen[i.ID] = true
-			order = append(order, i.ID)
-		}
+		add(i.ID)
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.Models)) {
 		add(id) // the user's own figures are of a model that is meant to be used
+	}
+	if listed == nil {
+		for _, id := range m.named(u.Name) {
+			add(id)
+		}
 	}
 	var out []tui.ModelInfo
 	for _, id := range order {
@@ -170,6 +170,18 @@ func (m *machine) of(u setup.Usable, listed []openaichat.ModelInfo) []tui.ModelI
 		out = append(out, row)
 	}
 	return out
+}
+
+// named are a provider's models that were chosen before.
+func (m *machine) named(provider string) (ids []string) {
+	noted, _ := m.preferred() // it is said where rows are marked
+	refs := slices.Concat([]setup.ModelRef{{Provider: m.set.Model.Provider, Model: m.set.Model.Model}}, m.set.Routing.SummarizationModels, noted.Favourites, noted.Recent)
+	for _, r := range refs {
+		if r.Provider == provider && r.Model != "" && !strings.EqualFold(r.Model, "auto") {
+			ids = append(ids, r.Model)
+		}
+	}
+	return ids
 }
 
 func keyWords(u setup.Usable) string {

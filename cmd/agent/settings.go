@@ -209,7 +209,7 @@ func (m *machine) listModels(ctx context.Context, e *env) error {
 		if i.Model.Model == "" {
 			name = i.Model.Provider
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, windowWords(i), cmp.Or(i.State, i.Price))
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, windowWords(i), cmp.Or(i.State, strings.TrimSuffix(i.Key+"; "+i.Price, "; ")))
 		silent = slices.DeleteFunc(silent, func(u setup.Usable) bool { return u.Name == i.Model.Provider })
 	}
 	err := tw.Flush()

@@ -54,6 +54,7 @@ func TestInterface(t *testing.T) {
 		{"browser", playBrowser},
 		{"browser refuses", playBrowserRefuses},
 		{"compaction", playCompaction},
+		{"settings", playSettings},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

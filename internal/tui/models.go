@@ -76,19 +76,15 @@ func (m modelsMsg) on(r *Root) tea.Cmd {
 	if m.note != "" {
 		l.p.Says = oneLine(m.note)
 	}
-	if m.err != nil && len(m.rows) == 0 {
-		if m.live && len(l.rows) > 0 {
-			r.say("warning", m.err.Error())
-			return nil
-		}
+	switch {
+	case m.err != nil && m.live && len(m.rows) == 0 && len(l.rows) == 0:
 		l.p.wait, l.p.err = false, m.err
 		return nil
-	}
-	if m.err != nil {
+	case m.err != nil:
 		r.say("warning", m.err.Error())
 	}
-	if l.live && !m.live {
-		return nil // what the providers say is newer
+	if l.live && !m.live || m.err != nil && len(m.rows) == 0 {
+		return nil // what the providers say is newer; what is there is better than nothing
 	}
 	first := len(l.rows) == 0
 	l.rows, l.live = m.rows, m.live
@@ -116,10 +112,7 @@ func (l *modelList) show() {
 		switch {
 		case x.Model.Model == "":
 			row.Title, row.Note, row.Group = x.Model.Provider, x.State, "Nothing to choose yet"
-			if x.NeedsKey {
-				row.Note = "choose it to give it a key; " + x.State
-			}
-			if !x.NeedsKey {
+			if row.Does = "give it a key"; !x.NeedsKey {
 				row.Off = x.State
 			}
 		case x.State != "":

@@ -17,6 +17,7 @@ type PickRow struct {
 	Also        string // is found too, and not shown
 	Key         string // names it
 	Off         string // why it can't be chosen, "" if it can
+	Does        string // what choosing does, "" is to choose
 	Value       any    // for the answer
 }
 
@@ -271,8 +272,11 @@ func (p *Picker) nothing() string {
 
 // foot says how many rows there are, and what keys do; or why the chosen one can't be chosen.
 func (p *Picker) foot(f Frame) string {
+	does := "choose"
 	if r, ok := p.chosen(); ok && r.Off != "" {
 		return r.Off
+	} else if ok && r.Does != "" {
+		does = r.Does
 	}
 	shown := 0
 	for _, l := range p.shown {
@@ -284,7 +288,7 @@ func (p *Picker) foot(f Frame) string {
 	if shown != len(p.rows) {
 		count = fmt.Sprintf("%d of %d", shown, len(p.rows))
 	}
-	keys := []string{count, f.Keys.Key(ActChoose) + " choose", f.Keys.Key(ActClose) + " close"}
+	keys := []string{count, f.Keys.Key(ActChoose) + " " + does, f.Keys.Key(ActClose) + " close"}
 	if p.Remove != nil {
 		keys = append(keys, f.Keys.Key(ActRemove)+" "+p.Removes)
 	}

@@ -300,21 +300,20 @@ func (s *settings) View(f Frame) string {
 // head says above the list what came of the last change: an error in full, as
 // far as there is room.
 func (s *settings) head(f Frame, width int) []string {
-	if s.bad {
+	switch {
+	case s.bad:
 		return wrapped(s.note, width, f.Theme.Error)
+	case s.note != "":
+		return wrapped(s.note, width, f.Theme.OK)
 	}
-	if r := s.chosen(); s.note == "" && plain.Width(r.why)+8 > width { // more than its row can hold
+	if r := s.chosen(); plain.Width(r.why)+8 > width { // more than its row can hold
 		return wrapped(r.why, width, f.Theme.Warn)
 	}
-	text, style := s.note, f.Theme.OK
-	switch {
-	case text != "":
-	case s.wait:
-		text, style = "reading", f.Theme.Dim
-	case s.info.Set != nil:
-		text, style = "each change is saved at once, in "+shortPath(s.info.Set.Path, s.home), f.Theme.Dim
+	text := "reading"
+	if s.info.Set != nil {
+		text = "each change is saved at once, in " + shortPath(s.info.Set.Path, s.home)
 	}
-	return []string{style.Of(plain.Truncate(text, width))}
+	return []string{f.Theme.Dim.Of(plain.Truncate(text, width))}
 }
 
 func wrapped(text string, width int, style Style) (rows []string) {

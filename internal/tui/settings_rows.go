@@ -164,7 +164,8 @@ func (s *settings) chooses(row setRow, values []string, word func(string) string
 				if v != "" {
 					to = v
 				}
-				return s.set(at, s.saved(at, title+": "+word(v)), to)
+				short, _, _ := strings.Cut(word(v), ":")
+				return s.set(at, s.saved(at, title+": "+short), to)
 			}}
 		})
 		now := string(s.info.Set.Raw(setup.ParsePath(at)))

@@ -418,7 +418,7 @@ func TestModelPicker(t *testing.T) { // SET-3
 			t.Error(s.a.did)
 		}
 		// What the providers say comes later, and the choice stays on its row.
-		s.a.kept.live = append(acme("another", "large"), s.a.models[1], s.a.models[3])
+		s.a.kept.live = append(acme("another", "large"), s.a.models[1], s.a.models[3], s.a.models[4])
 		s.a.kept.live[2].Favourite = true
 		close(s.a.kept.silent)
 		s.settle()
