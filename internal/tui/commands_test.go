@@ -157,7 +157,7 @@ func TestCompletionOfArguments(t *testing.T) { // TUI-4
 		did  string // of the agent
 		say  string // on the screen, afterwards
 	}{
-		{"/model ", []string{"  acme/large", "200k, ready", "far", "no key"}, "<enter>", "models", "Models"},
+		{"/model ", []string{"  acme/large", "acme/large                  200k", "far", "no key"}, "<enter>", "models", "Models"},
 		{"/model sm", []string{"▸ acme/small"}, "<enter>", "submit drive.Choose", ""},
 		{"/model ", nil, "<down><down><tab><enter>", "submit drive.Choose", ""},
 		{"/model far", []string{"▸ far"}, "<enter>", "", "/model far"},
