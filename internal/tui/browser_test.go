@@ -559,3 +559,25 @@ func TestRollbackPrefersWhatIsLeft(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// BenchmarkBrowser is what 5,000 sessions cost: made ready once in a command, and
+// each key of the filter with its frame.
+func BenchmarkBrowser(b *testing.B) { // BRW-1
+	all := make([]SessionInfo, 5000)
+	for i := range all {
+		all[i] = aSession(fmt.Sprint("k", i), fmt.Sprintf("session %d about greetings", i), "work/greet", i%80)
+	}
+	b.Run("ready", func(b *testing.B) {
+		for b.Loop() {
+			newShelf(all)
+		}
+	})
+	x, f := &browser{ctx: b.Context(), end: func() {}, filter: newField(""), preview: 2, shelf: newShelf(all)}, frameOf(120, 40)
+	b.Run("key", func(b *testing.B) {
+		for b.Loop() {
+			x.filter = newField("session 4")
+			x.arrange()
+			x.View(f)
+		}
+	})
+}
