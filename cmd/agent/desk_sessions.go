@@ -52,15 +52,12 @@ func (d *desk) browsed(u index.Update) tui.Browsed {
 		row := tui.SessionInfo{
 			ID: s.ID, Title: cmp.Or(s.Title, s.ID), Workspace: s.Workspace, Age: ago(s.Changed, now), Size: words.Bytes(s.Size), Bytes: s.Size,
 			Changed: s.Changed, Here: d.m.here(s), Shown: s.Path == path, Damage: s.Damage, Whole: s.Whole, Model: s.Model,
-			Spent: spent(s.Usage), Messages: s.Messages, Open: s.Open,
+			Spent: spent(s.Usage), Messages: s.Messages, Turn: d.m.turnOf(s),
 		}
-		for _, b := range s.Branches {
-			if b.Deleted || b.Purpose == "task" { // a sub-agent's belongs to the branch that asked it
-				continue
-			}
+		for _, b := range live(s) {
 			row.Branches = append(row.Branches, tui.BranchInfo{
 				Name: b.Name, Title: cmp.Or(b.Title, b.First), Age: ago(b.Changed, now), Changed: b.Changed, Model: b.Model,
-				Messages: b.Messages, Spent: spent(b.Usage), Open: b.Open, Shown: row.Shown && b.Name == branch,
+				Messages: b.Messages, Spent: spent(b.Usage), Turn: d.m.turnIn(s.ID, b.Name, b.Open), Shown: row.Shown && b.Name == branch,
 			})
 		}
 		out.Sessions = append(out.Sessions, row)

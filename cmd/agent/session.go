@@ -222,10 +222,19 @@ func (m *machine) list(ctx context.Context, e *env, all, deleted bool, query str
 		Bytes     int64     `json:"bytes"`
 		Open      bool      `json:"open"`
 		Damage    string    `json:"damage,omitempty"`
+		Messages  *int      `json:"messages,omitempty"` // not there until a large one was read whole
+		Branches  []string  `json:"branches,omitempty"`
 	}
 	rows := []row{}
 	for _, s := range shown {
-		rows = append(rows, row{s.ID, s.Title, s.Workspace, s.Model, s.Created, s.Changed, s.Size, s.Open, s.Damage})
+		r := row{ID: s.ID, Title: s.Title, Workspace: s.Workspace, Model: s.Model, Created: s.Created, Changed: s.Changed, Bytes: s.Size, Open: s.Open, Damage: s.Damage}
+		if s.Whole {
+			r.Messages = &s.Messages
+		}
+		for _, b := range live(s) {
+			r.Branches = append(r.Branches, b.Name)
+		}
+		rows = append(rows, r)
 	}
 	nothing := func() error {
 		if query == "" || len(rows) > 0 {
@@ -241,12 +250,19 @@ func (m *machine) list(ctx context.Context, e *env, all, deleted bool, query str
 		fprintln(e.err, asStarted("No session in this folder; `agent session list --all` shows "+words.Count(len(sessions), "session")+" elsewhere."))
 	}
 	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		title := words.Listed(r.Title, r.Open, r.Damage)
+	for i, r := range rows {
+		title := words.Listed(r.Title, m.turnOf(shown[i]), r.Damage)
 		if all {
 			title += "\t" + r.Workspace
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", r.ID, ago(r.Changed, time.Now()), words.Bytes(r.Bytes), title)
+		many := "–"
+		if r.Messages != nil {
+			many = words.Count(*r.Messages, "message")
+		}
+		if len(r.Branches) > 1 {
+			many += fmt.Sprintf(", %d branches", len(r.Branches))
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", r.ID, ago(r.Changed, time.Now()), many, words.Bytes(r.Bytes), title)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

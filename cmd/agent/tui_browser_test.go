@@ -141,7 +141,7 @@ func playBrowserRefuses(h *tuiHouse) { // BRW-3, BRW-4
 	x.sees("Once upon a time")
 	y := h.ready()
 	y.in("\x13")
-	y.sees("damaged: line 5", "story", "2 sessions")
+	y.sees("(damaged: line 5", "(a turn runs) story", "2 sessions")
 	y.in("story")
 	y.sees("▸", "story", "1 of 2 sessions")
 	for key, says := range map[string]string{keyAltN: "A title for", keyAltE: "To which file?", keyDelete: "the only branch in its file"} {

@@ -59,7 +59,7 @@ type SessionInfo struct {
 	Whole                           bool   // Messages and Branches are known
 	Model, Spent                    string
 	Messages                        int
-	Open                            bool         // a turn of it has no end
+	Turn                            string       // what is to be known of a turn that has no end
 	Branches                        []BranchInfo // that were not deleted, in the order they were made
 }
 
@@ -71,8 +71,8 @@ type BranchInfo struct {
 	Spent       string // money where all of it is known, else tokens; "" for nothing
 	Changed     time.Time
 	Messages    int
-	Open        bool // its turn has no end
-	Shown       bool // it is the one on the screen
+	Turn        string // as of the session
+	Shown       bool   // it is the one on the screen
 }
 
 // A Saying is the newest message of a session that holds a text, on one line.

@@ -35,8 +35,15 @@ func (b *browser) footKeys() []footKey {
 		folders = "this folder"
 	}
 	keys := []footKey{
-		{ActChoose, "open"}, {ActClose, "close"}, {ActBrowseTree, tree}, {ActBrowseFork, "fork"}, {ActBrowseRevert, "revert"}, {ActBrowseRollback, "rollback"},
-		{ActBrowseRename, "rename"}, {ActBrowseExport, "export"}, {ActBrowseDelete, "delete"},
+		{ActChoose, "open"},
+		{ActClose, "close"},
+		{ActBrowseTree, tree},
+		{ActBrowseFork, "fork"},
+		{ActBrowseRevert, "revert"},
+		{ActBrowseRollback, "rollback"},
+		{ActBrowseRename, "rename"},
+		{ActBrowseExport, "export"},
+		{ActBrowseDelete, "delete"},
 	}
 	if b.tree == nil {
 		keys = append(keys, footKey{ActBrowseFolders, folders}, footKey{ActBrowseSort, "sort"})

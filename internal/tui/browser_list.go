@@ -98,7 +98,7 @@ func branchOf(s SessionInfo, i int) BranchInfo {
 		br.Title = s.Title
 		return br
 	}
-	return BranchInfo{Title: s.Title, Age: s.Age, Model: s.Model, Spent: s.Spent, Changed: s.Changed, Messages: s.Messages, Open: s.Open, Shown: s.Shown}
+	return BranchInfo{Title: s.Title, Age: s.Age, Model: s.Model, Spent: s.Spent, Changed: s.Changed, Messages: s.Messages, Turn: s.Turn, Shown: s.Shown}
 }
 
 // arrange finds the rows that are shown, and keeps the choice where its row is

@@ -124,10 +124,11 @@ func (b *browser) row(i, width int, cols columns, th Theme) string {
 	if l.branch == 0 {
 		damage = s.Damage
 	}
-	title = words.Listed(title, br.Open && !br.Shown, oneLine(damage))
+	turn := br.Turn
 	if br.Shown {
-		title = "(here) " + title
+		turn = "here"
 	}
+	title = words.Listed(title, turn, oneLine(damage))
 	title = fork + title
 	lead := width - cols.width()
 	cells := ""

@@ -50,7 +50,7 @@ func many(a *fakeAgent) {
 	forked := aSession("s1", "Make the greeting polite", "work/greet", 0,
 		BranchInfo{Name: "main", Age: "2 min ago", Changed: at, Model: "acme/large", Messages: 12, Spent: "$0.042", Shown: true},
 		BranchInfo{Name: "b2", Title: "with a bow", Age: "1 h ago", Changed: at.Add(-time.Hour), Model: "acme/small", Messages: 3, Spent: "1.2k tokens"},
-		BranchInfo{Name: "b3", Title: "in verse 🎵", Age: "3 h ago", Changed: at.Add(-3 * time.Hour), Model: "acme/large", Messages: 41, Open: true})
+		BranchInfo{Name: "b3", Title: "in verse 🎵", Age: "3 h ago", Changed: at.Add(-3 * time.Hour), Model: "acme/large", Messages: 41, Turn: "turn left open"})
 	forked.Shown = true
 	damaged := aSession("s4", "What became of the hash", "work/other", 9)
 	damaged.Damage, damaged.Here = "line 3 can't be read, and 2 more", false
@@ -108,7 +108,9 @@ func aTree() Tree {
 		{Name: "main", Here: true, Messages: 3, First: "the first of all", Reverts: []Revert{
 			{Label: "v1", Preview: "an old way", Age: "2 h ago", Taken: true, At: 20, Left: 19}, {Label: "v2", Preview: "a newer way", Age: "1 h ago", At: 40, Left: 39},
 		}, Marks: []Mark{
-			{Seq: 4, Text: "the first of all", Age: "3 h ago"}, {Seq: 12, Text: "日本語 too\x1b[2J, please", Age: "2 h ago"}, {Seq: 30, Checkpoint: true, Text: "Objective: a polite greeting", Age: "1 h ago"},
+			{Seq: 4, Text: "the first of all", Age: "3 h ago"},
+			{Seq: 12, Text: "日本語 too\x1b[2J, please", Age: "2 h ago"},
+			{Seq: 30, Checkpoint: true, Text: "Objective: a polite greeting", Age: "1 h ago"},
 			{Seq: 44, Text: "and short", Age: "2 min ago"},
 		}},
 		{Name: "b2", Title: "with a bow", Parent: "main", From: 11, Messages: 1, First: "not shown", Marks: []Mark{{Seq: 50, Text: "with a bow", Age: "1 h ago"}}},
@@ -126,8 +128,10 @@ func TestSessionsAreFoundByWhatWasSaid(t *testing.T) {
 		s.a.other = s.a
 		s.a.said = map[string][]Saying{
 			"garden": {
-				{"02f1d", "main", "in the middle I mention a ", "Garden", " of rhododendrons"}, {"01f1a", "main", "it is found by its title: ", "garden", ""},
-				{"gone", "main", "", "garden", ""}, {"01f1b", "main", "", "GARDEN", " gate"},
+				{"02f1d", "main", "in the middle I mention a ", "Garden", " of rhododendrons"},
+				{"01f1a", "main", "it is found by its title: ", "garden", ""},
+				{"gone", "main", "", "garden", ""},
+				{"01f1b", "main", "", "GARDEN", " gate"},
 			},
 			"rhodo": {{"02f1d", "main", strings.Repeat("long before ", 20), "rhodo", strings.Repeat("dendron ", 20)}},
 		}
@@ -218,8 +222,11 @@ func TestSessionsAreSorted(t *testing.T) {
 	onStage(t, 80, 24, noColours(), func(s *stage) { s.begun(); fourSessions(s.a) }, func(s *stage) {
 		s.press("<ctrl+s><alt+a><down><down>")
 		for _, order := range []struct{ says, rows string }{
-			{"newest first", "Plant Mend Garden Nothing"}, {"largest first", "Plant Mend Garden Nothing"}, {"most messages first", "Nothing Garden Mend Plant"},
-			{"by title", "Garden Mend Nothing Plant"}, {"newest first", "Plant"},
+			{"newest first", "Plant Mend Garden Nothing"},
+			{"largest first", "Plant Mend Garden Nothing"},
+			{"most messages first", "Nothing Garden Mend Plant"},
+			{"by title", "Garden Mend Nothing Plant"},
+			{"newest first", "Plant"},
 		} {
 			s.sees("all folders, "+order.says, "▸ Garden")
 			last := -1
@@ -551,4 +558,26 @@ func TestRollbackPrefersWhatIsLeft(t *testing.T) {
 	if got = rows(Revert{Label: "v1", Taken: true}); len(got) != 2 || got[0].Off == "" {
 		t.Errorf("%+v", got)
 	}
+}
+
+// BenchmarkBrowser is what 5,000 sessions cost: made ready once in a command, and
+// each key of the filter with its frame.
+func BenchmarkBrowser(b *testing.B) { // BRW-1
+	all := make([]SessionInfo, 5000)
+	for i := range all {
+		all[i] = aSession(fmt.Sprint("k", i), fmt.Sprintf("session %d about greetings", i), "work/greet", i%80)
+	}
+	b.Run("ready", func(b *testing.B) {
+		for b.Loop() {
+			newShelf(all)
+		}
+	})
+	x, f := &browser{ctx: b.Context(), end: func() {}, filter: newField(""), preview: 2, shelf: newShelf(all)}, frameOf(120, 40)
+	b.Run("key", func(b *testing.B) {
+		for b.Loop() {
+			x.filter = newField("session 4")
+			x.arrange()
+			x.View(f)
+		}
+	})
 }
