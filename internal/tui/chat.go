@@ -27,7 +27,10 @@ type chat struct {
 	typed    time.Time // when a key was last pressed in the composer
 	planOpen bool
 	fullOnce bool // the full mode was confirmed
-	composer int  // the first line of the composer in the last frame
+	composer int  // the first line of the composer in the last frame, and of what it offers
+	popup    int  // how many lines that is
+	queueAt  int  // the first line of what waits, and the one behind it
+	queueTo  int
 }
 
 func newChat(l look, comp *Composer) *chat {
@@ -114,12 +117,6 @@ func (c *chat) paste(text string) tea.Cmd {
 	return c.comp.Paste(text)
 }
 
-func (c *chat) click(x, y int) {
-	if y < c.tr.height {
-		c.tr.click(y)
-	}
-}
-
 // working reports whether a turn runs.
 func working(s session.State) bool { return s.Branch.Turn != nil }
 
@@ -160,6 +157,7 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 		popup := c.comp.Popup(w, max(h/3, 3), r.frame.Theme)
 		comp, cx, cy := c.comp.View(w, max(h/3, 3), r.frame.Theme)
 		x, y, cursor = cx, cy+len(popup), true
+		c.popup = len(popup)
 		below = append(popup, comp...)
 	}
 	above := c.notices(r, w, l)
@@ -176,6 +174,7 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	}
 	c.tr.height = room
 	lines = append(lines, tr...)
+	c.queueAt, c.queueTo = c.queueAt+len(lines), min(c.queueTo, len(above))+len(lines)
 	lines = append(lines, above...)
 	c.composer = len(lines)
 	y += len(lines)
@@ -191,7 +190,7 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 func (c *chat) notices(r *Root, w int, l look) []string {
 	var out []string
 	if !c.tr.following() {
-		out = append(out, l.ink(inkDim, plain.Truncate("↓ there is more below (End)", w)))
+		out = append(out, l.ink(inkDim, plain.Truncate(c.tr.belowView(), w)))
 	}
 	if c.planOpen || working(r.state) {
 		out = append(out, c.tr.plan(w, l, c.planOpen)...)
@@ -211,6 +210,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		out = append(out, l.ink(inkDim, plain.Truncate("▸ "+says, w)))
 	}
 	queue, most := r.state.Branch.Queue, max(r.frame.H/5, 2)
+	c.queueAt = len(out)
 	if n := len(queue) - most; n > 0 {
 		out = append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %d more before these", n), w)))
 		queue = queue[n:]
@@ -236,6 +236,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate(says, w)))
 	}
+	c.queueTo = len(out)
 	out = append(out, r.toasts.view(w, l)...)
 	if c.comp.Given() {
 		out = append(out, l.ink(inkDim, plain.Truncate(r.frame.Keys.Key(ActSend)+" sends it, typing replaces it:", w)))

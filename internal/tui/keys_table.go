@@ -92,12 +92,13 @@ const (
 	InSearch                   // and searches the history
 	InList                     // an overlay with rows, perhaps with a line to filter them
 	InView                     // an overlay or screen that only scrolls
+	InRead                     // the transcript as a screen
 
 	WhenEmpty   // nothing is written
 	WhenWorking // a turn runs
 	WhenAgain   // the same key was just pressed
 
-	places = InChat | InOffer | InSearch | InList | InView
+	places = InChat | InOffer | InSearch | InList | InView | InRead
 	typing = InChat | InOffer
 )
 
@@ -119,7 +120,7 @@ func bindings() []binding {
 	}
 	const chat, write, scroll, offer, find, list = "Conversation", "Writing", "Scrolling", "Completion", "History search", "Lists"
 	later := func(x binding) binding { x.Later = true; return x }
-	return []binding{
+	return append([]binding{
 		b(chat, ActSend, InChat, "send; while the agent works, the message waits in the queue", "enter"),
 		b(chat, ActNewline, typing, `begin a new line (also \ and then Enter)`, "ctrl+j", "shift+enter", "alt+enter"),
 		b(chat, ActSteer, typing|WhenWorking, "while the agent works: send into the running turn", "alt+enter"),
@@ -129,6 +130,7 @@ func bindings() []binding {
 		b(chat, ActQuit, typing|WhenAgain, "quit; once more where that asks first", "ctrl+c"),
 		b(chat, ActQuitEmpty, InChat|WhenEmpty, "quit, where nothing is written", "ctrl+d"),
 		b(chat, ActEditQueued, InChat, "take the newest queued message back to edit it", "alt+up"),
+		b(chat, ActQueue, InChat, "the messages that wait: edit, move, remove", "alt+q"),
 		b(chat, ActMode, InChat, "next permission mode", "shift+tab"),
 		b(chat, ActModels, InChat, "choose a model", "alt+p"),
 		b(chat, ActReasoning, InChat, "choose how much the model thinks", "alt+t"),
@@ -139,7 +141,7 @@ func bindings() []binding {
 		b(chat, ActHelp, typing, "", "f1"),
 		b(chat, ActEditor, typing, "write in your editor", "ctrl+g"),
 		b(chat, ActPlan, InChat|InView, "show or hide the plan", "ctrl+t"),
-		b(chat, ActExpand, InChat|InView, "show everything in full, and back", "ctrl+o"),
+		b(chat, ActExpand, InChat|InView|InRead, "the transcript: everything in full, search, copy", "ctrl+o"),
 		b(chat, ActRedraw, places, "draw the screen again", "ctrl+l"),
 		b(chat, ActSuspend, places, "suspend; fg brings it back", "ctrl+z"),
 
@@ -197,5 +199,5 @@ func bindings() []binding {
 		b(list, ActRemove, InList, "remove the entry, where that can be done", "delete"),
 		b(list, ActMoveUp, InList, "move the entry up, where that can be done", "alt+up"),
 		b(list, ActMoveDown, InList, "move the entry down, where that can be done", "alt+down"),
-	}
+	}, readBindings()...)
 }
