@@ -226,7 +226,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		out = append(out, l.ink(inkDim, plain.Truncate("▸ "+mark+strings.Join(strings.Fields(c.tr.queued(q.ID)), " "), w)))
 	}
 	if n := len(queue); n > 0 && w >= 40 {
-		says := "  Alt+Up edits the last one"
+		says := "  " + r.frame.Keys.Key(ActEditQueued) + " edits the last one, " + r.frame.Keys.Key(ActQueue) + " shows all"
 		if slices.ContainsFunc(r.state.Branch.Queue, func(q session.Queued) bool { return q.Held }) {
 			if working(r.state) {
 				says = "  After this turn Enter on an empty line sends it;" + says[1:]

@@ -41,6 +41,9 @@ type code struct {
 
 // read opens the transcript.
 func (r *Root) read() {
+	if r.reader() != nil {
+		return
+	}
 	r.overlays = append([]overlay{&reader{r: r}}, r.overlays...)
 	r.reader().takes()
 }
