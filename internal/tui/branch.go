@@ -5,7 +5,6 @@ import (
 
 	"varve/internal/harness/drive"
 	"varve/internal/session"
-	"varve/internal/tui/paint"
 )
 
 // Going back, and into branches (BRN). What is asked for here is appended to the
@@ -179,9 +178,4 @@ func (r *Root) anew(id Identity) tea.Cmd {
 	cmd := r.switched(switchedMsg{id: id})
 	r.chat.planOpen = plan
 	return cmd
-}
-
-func (r *Root) copied(text string) tea.Cmd {
-	r.say("success", "Copied "+sizeOf(text)+" to the terminal's clipboard.")
-	return paint.SetClipboard(text)
 }

@@ -17,6 +17,9 @@ import (
 // composer, then the conversation.
 func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 	c := r.chat
+	if c.tr.homing && r.haltHome(k) {
+		return nil
+	}
 	at := InChat
 	if working(r.state) {
 		at |= WhenWorking
@@ -103,6 +106,8 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 		return r.quit()
 	case ActEditQueued:
 		return r.editQueued()
+	case ActQueue:
+		return r.openQueue()
 	case ActMode:
 		return r.nextMode()
 	case ActModels:
@@ -127,7 +132,7 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 		}
 		r.toasts = r.toasts.dismiss()
 	case ActExpand:
-		c.tr.unfold()
+		r.read()
 	case ActRedraw:
 		return paint.Redraw()
 	case ActSuspend:

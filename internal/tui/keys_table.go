@@ -95,12 +95,13 @@ const (
 	InList                      // an overlay with rows, perhaps with a line to filter them
 	InView                      // an overlay or screen that only scrolls
 	InBrowser                   // the session browser, before InList
+	InRead                      // the transcript as a screen
 
 	WhenEmpty   // nothing is written
 	WhenWorking // a turn runs
 	WhenAgain   // the same key was just pressed
 
-	places = InChat | InOffer | InSearch | InList | InView | InBrowser
+	places = InChat | InOffer | InSearch | InList | InView | InBrowser | InRead
 	typing = InChat | InOffer
 )
 
@@ -121,7 +122,7 @@ func bindings() []binding {
 		return binding{Action: a, Keys: keys, Where: w, Group: group, Says: says}
 	}
 	const chat, write, scroll, offer, find, list, browse = "Conversation", "Writing", "Scrolling", "Completion", "History search", "Lists", "Session browser"
-	return []binding{
+	return append([]binding{
 		b(chat, ActSend, InChat, "send; while the agent works, the message waits in the queue", "enter"),
 		b(chat, ActNewline, typing, `begin a new line (also \ and then Enter)`, "ctrl+j", "shift+enter", "alt+enter"),
 		b(chat, ActSteer, typing|WhenWorking, "while the agent works: send into the running turn", "alt+enter"),
@@ -131,6 +132,7 @@ func bindings() []binding {
 		b(chat, ActQuit, typing|WhenAgain, "quit; once more where that asks first", "ctrl+c"),
 		b(chat, ActQuitEmpty, InChat|WhenEmpty, "quit, where nothing is written", "ctrl+d"),
 		b(chat, ActEditQueued, InChat, "take the newest queued message back to edit it", "alt+up"),
+		b(chat, ActQueue, InChat, "the messages that wait: edit, move, remove", "alt+q"),
 		b(chat, ActMode, InChat, "next permission mode", "shift+tab"),
 		b(chat, ActModels, InChat, "choose a model", "alt+p"),
 		b(chat, ActReasoning, InChat, "choose how much the model thinks", "alt+t"),
@@ -141,7 +143,7 @@ func bindings() []binding {
 		b(chat, ActHelp, typing, "", "f1"),
 		b(chat, ActEditor, typing, "write in your editor", "ctrl+g"),
 		b(chat, ActPlan, InChat|InView, "show or hide the plan", "ctrl+t"),
-		b(chat, ActExpand, InChat|InView, "show everything in full, and back", "ctrl+o"),
+		b(chat, ActExpand, InChat|InView|InRead, "the transcript: everything in full, search, copy", "ctrl+o"),
 		b(chat, ActDismiss, typing, "hide the newest notice; /toasts has them all", "alt+x"),
 		b(chat, ActRedraw, places, "draw the screen again", "ctrl+l"),
 		b(chat, ActSuspend, places, "suspend; fg brings it back", "ctrl+z"),
@@ -215,5 +217,5 @@ func bindings() []binding {
 		b(browse, ActBrowseFolders, InBrowser, "sessions of all folders; again: of this one", "alt+a"),
 		b(browse, ActBrowseSort, InBrowser, "another order: newest, largest, most messages, title", "alt+s"),
 		b(browse, ActBrowseKeys, InBrowser, "the next keys in the foot, where not all have room", "f1"),
-	}
+	}, readBindings()...)
 }

@@ -227,7 +227,7 @@ func (r *Root) submit(cmd drive.Command) tea.Cmd {
 func (r *Root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	r.now = r.clockNow()
 	cmd := r.update(msg)
-	return r, tea.Batch(cmd, r.clock(), r.fetch(), r.keepDraft())
+	return r, tea.Batch(cmd, r.clock(), r.fetch(), r.seeks(), r.keepDraft())
 }
 
 func (r *Root) update(msg tea.Msg) tea.Cmd {
@@ -282,7 +282,7 @@ func (r *Root) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case tea.MouseClickMsg:
 		if m.Button == tea.MouseLeft {
-			r.chat.click(r, m.Y)
+			return r.click(m.X, m.Y)
 		}
 		return nil
 	}

@@ -75,6 +75,8 @@ type row struct {
 	sum   *summing // of the box of a compaction
 
 	open  bool // unfolded
+	shut  bool // folded where everything is in full
+	full  bool // drawn was made where everything is
 	doc   *markdown.Doc
 	seen  int // bytes of the pulse that doc has
 	drawn []string

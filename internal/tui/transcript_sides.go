@@ -1,0 +1,3 @@
+package tui
+
+func (d *reader) sides() {}
