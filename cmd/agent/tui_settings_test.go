@@ -75,9 +75,11 @@ func playSettings(h *tuiHouse) { // SET-1, SET-2, SET-3, SUM-1, SUM-7
 	x = h.open("--continue")
 	x.sees("It was so.")
 	x.says("/compact")
-	x.sees("Summarizing with script/cut (1/2).")
-	x.sees("Summarizing with script/small (2/2).")
 	x.sees("── Summarized: ", "Say hello.")
+	x.says("/toasts")
+	x.sees("Summarizing with script/cut (1/2).", "Summarizing with script/small (2/2).")
+	x.in(keyEsc)
+	x.gone("Summarizing with script/cut (1/2).")
 	x.in("\x1bp") // what was chosen last stands first
 	x.sees("Used last", "  script/cut", "script · on this machine", "▸ m ")
 	x.in(keyEsc)
