@@ -443,6 +443,16 @@ func TestModelPicker(t *testing.T) { // SET-3
 			t.Error(c)
 		}
 	})
+	// Providers that answer at once: what was only known comes too late, and changes nothing.
+	scene(t, func(s *stage) {
+		s.begun()
+		l, _ := newModelList(t.Context(), s.a, "Models", session.Model{}, nil)
+		modelsMsg{list: l, rows: acme("new"), live: true}.on(s.Root)
+		modelsMsg{list: l, rows: acme("old", "older"), note: "catalogue"}.on(s.Root)
+		if len(l.p.rows) != 1 || l.p.rows[0].Title != "new" || l.p.Says != "catalogue" {
+			t.Errorf("%+v", l.p.rows)
+		}
+	})
 	// Nobody knows any, and nobody answers.
 	scene(t, func(s *stage) {
 		s.begun()
