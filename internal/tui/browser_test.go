@@ -333,6 +333,10 @@ func TestPreviewIsReadLazily(t *testing.T) {
 		if n := s.asksOf("peek"); n != 0 {
 			t.Errorf("read %d times, though nothing of it is shown", n)
 		}
+		s.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+		s.later(time.Second)
+		s.sees("It says *Good day* now") // there is room for it now
+		s.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 		s.press("<tab>")
 		s.later(time.Second)
 		s.sees("It says *Good day* now")
