@@ -52,6 +52,7 @@ func TestInterface(t *testing.T) {
 		{"files back", playFilesBack},
 		{"fork beside", playForkBeside},
 		{"compaction", playCompaction},
+		{"commands", playCommands},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
