@@ -32,17 +32,17 @@ func (d *desk) Usage(ctx context.Context) (tui.UsageInfo, error) {
 	return usageOf(u, l.Branch), said(err)
 }
 
-func (d *desk) Changes(ctx context.Context) ([]tui.FileDiff, error) {
+func (d *desk) Changes(ctx context.Context) ([]tui.FileDiff, int, error) {
 	l, err := d.at(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	all, err := l.Changes(ctx)
+	all, commands, err := l.Changes(ctx)
 	out := make([]tui.FileDiff, len(all))
 	for i, c := range all {
 		out[i] = tui.FileDiff(c)
 	}
-	return out, said(err)
+	return out, commands, said(err)
 }
 
 // Export writes the branch that is on the screen. A name without a folder is of the
@@ -155,8 +155,7 @@ func (d *desk) Customs(ctx context.Context) (list []tui.Command, notes []string)
 		notes = append(notes, fmt.Sprintf("%s is no command: %s.", words.OneLine(o.Path), words.OneLine(o.Why)))
 	}
 	if found.Held != "" {
-		notes = append(notes, fmt.Sprintf("%s is not read: this version can't be told yet that a folder is trusted. Commands of your own go into %s.",
-			words.OneLine(found.Held), filepath.Join(d.m.folders.Config, "commands")))
+		notes = append(notes, "This project's .agents/commands is not read: there is no way yet to say that a folder is trusted.")
 	}
 	return list, notes
 }

@@ -27,17 +27,18 @@ const maxDiffed = 1 << 20
 
 // Changes lists what a session has changed in files that is not taken back, by
 // path (BRN-8). What is done to files is the folder's, whatever branch did it.
-func (l *Local) Changes(ctx context.Context) ([]ChangedFile, error) {
+// Commands is how many ran that may have changed more than was recorded.
+func (l *Local) Changes(ctx context.Context) (files []ChangedFile, commands int, err error) {
 	if err := l.Session.CatchUp(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	return l.Session.changes(ctx, l.box.Find)
 }
 
-func (s *Session) changes(ctx context.Context, find func(context.Context, string) tools.Found) ([]ChangedFile, error) {
+func (s *Session) changes(ctx context.Context, find func(context.Context, string) tools.Found) ([]ChangedFile, int, error) {
 	past, err := s.filesPast()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	type net struct{ first, last drive.Content }
 	at := map[string]*net{}
@@ -55,7 +56,7 @@ func (s *Session) changes(ctx context.Context, find func(context.Context, string
 	out := []ChangedFile{}
 	for _, p := range paths {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, 0, ctx.Err()
 		}
 		n := at[p]
 		if n.first == n.last && n.first.Why == "" {
@@ -79,7 +80,7 @@ func (s *Session) changes(ctx context.Context, find func(context.Context, string
 		f.Since = now.Why != "" || n.last.Why == "" && now.SHA256 != n.last.SHA256
 		out = append(out, f)
 	}
-	return out, nil
+	return out, len(past.commands), nil
 }
 
 // sideOf is a text, or why it can't be shown.

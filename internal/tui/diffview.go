@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -24,14 +25,23 @@ const maxDiffLines = 2000
 
 func (r *Root) diffCommand(string) tea.Cmd {
 	return func() tea.Msg {
-		files, err := r.agent.Changes(r.ctx)
-		return changesMsg{files, err}
+		files, commands, err := r.agent.Changes(r.ctx)
+		return changesMsg{files, unseen(commands), err}
 	}
 }
 
 type changesMsg struct {
-	files []FileDiff
-	err   error
+	files  []FileDiff
+	unseen string
+	err    error
+}
+
+// unseen says what /diff can't know, "" for nothing.
+func unseen(commands int) string {
+	if commands == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %s ran here, and may have changed more than was recorded.", commands, plural(commands, "command"))
 }
 
 func (m changesMsg) on(r *Root) tea.Cmd {
@@ -39,10 +49,10 @@ func (m changesMsg) on(r *Root) tea.Cmd {
 	case m.err != nil:
 		return viewMsg{err: m.err}.on(r)
 	case len(m.files) == 0:
-		r.say("info", "This session has changed no file.")
+		r.say("info", strings.TrimSpace("No change of a file is recorded in this session. "+m.unseen))
 		return nil
 	}
-	d := &diffView{files: m.files, theme: r.frame.Theme}
+	d := &diffView{files: m.files, unseen: m.unseen, theme: r.frame.Theme}
 	for _, f := range m.files {
 		d.names = append(d.names, shownPath(f.Path, r.id.Workspace, r.id.Home))
 	}
@@ -55,11 +65,12 @@ func (m changesMsg) on(r *Root) tea.Cmd {
 // A diffView shows changes of files. It is drawn once for a width.
 type diffView struct {
 	textView
-	files []FileDiff
-	names []string
-	theme Theme
-	width int
-	drawn []string
+	files  []FileDiff
+	names  []string
+	unseen string
+	theme  Theme
+	width  int
+	drawn  []string
 }
 
 func (d *diffView) draw(w int) []string {
@@ -97,6 +108,12 @@ func (d *diffView) draw(w int) []string {
 			body = append(body, plain.Truncate(l.Text, w))
 		}
 	}
-	d.drawn = append([]string{plain.Truncate(fmt.Sprintf("%d %s, +%d −%d", len(d.files), plural(len(d.files), "file"), added, removed), w)}, body...)
+	head := []string{plain.Truncate(fmt.Sprintf("%d %s, +%d −%d", len(d.files), plural(len(d.files), "file"), added, removed), w)}
+	if d.unseen != "" {
+		for _, s := range plain.Wrap(d.unseen, w) {
+			head = append(head, d.theme.Dim.Of(s))
+		}
+	}
+	d.drawn = append(head, body...)
 	return d.drawn
 }

@@ -9,6 +9,7 @@ import (
 type fakeReports struct {
 	usage    UsageInfo
 	diffs    []FileDiff
+	commands int
 	there    string // a file that is there already
 	noReport error
 	customs  []Command
@@ -21,9 +22,9 @@ func (a *fakeAgent) Usage(context.Context) (UsageInfo, error) {
 	return a.reports.usage, a.reports.noReport
 }
 
-func (a *fakeAgent) Changes(context.Context) ([]FileDiff, error) {
+func (a *fakeAgent) Changes(context.Context) ([]FileDiff, int, error) {
 	a.asks("changes")
-	return a.reports.diffs, a.reports.noReport
+	return a.reports.diffs, a.reports.commands, a.reports.noReport
 }
 
 func (a *fakeAgent) Export(_ context.Context, file string, replace bool) (string, error) {

@@ -16,8 +16,9 @@ import (
 type Reporter interface {
 	// Usage is what was used so far, for /usage.
 	Usage(ctx context.Context) (UsageInfo, error)
-	// Changes are what this session has changed in files, for /diff.
-	Changes(ctx context.Context) ([]FileDiff, error)
+	// Changes are what this session has changed in files, for /diff, and how many
+	// commands ran that may have changed more than was recorded.
+	Changes(ctx context.Context) (files []FileDiff, commands int, err error)
 	// Export writes this branch to a file; the ending says in which format, "" is
 	// a name of its own in the workspace. The answer says what is where. A file that
 	// is there is a [*ThereError], unless it is to be replaced.

@@ -50,8 +50,8 @@ func someDiffs() []FileDiff {
 }
 
 func TestGoldenChanges(t *testing.T) { // BRN-8, SEC-5
-	moment(t, "changes", "What this session has changed in files: names with their sums, one that somebody changed since, one that is no text; the rest is scrolled to.",
-		Options{}, func(s *stage) { s.begun(); s.a.reports.diffs = someDiffs() }, func(s *stage) { s.types("/diff") })
+	moment(t, "changes", "What this session has changed in files: names with their sums, one that somebody changed since, one that is no text; and what can't be known. The rest is scrolled to.",
+		Options{}, func(s *stage) { s.begun(); s.a.reports.diffs, s.a.reports.commands = someDiffs(), 2 }, func(s *stage) { s.types("/diff") })
 	onStage(t, 60, 16, Options{Colors: colorprofile.ANSI}, func(s *stage) { s.begun(); s.a.reports.diffs = someDiffs() }, func(s *stage) {
 		s.types("/diff")
 		s.sees("5 files, +43 −42")
@@ -71,7 +71,7 @@ func TestGoldenChanges(t *testing.T) { // BRN-8, SEC-5
 	})
 	onStage(t, 60, 16, noColours(), func(s *stage) { s.begun() }, func(s *stage) {
 		s.types("/diff")
-		s.sees("This session has changed no file.")
+		s.sees("No change of a file is recorded in this session.")
 	})
 }
 
