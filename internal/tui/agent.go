@@ -88,7 +88,8 @@ type Agent interface {
 	Allow(ctx context.Context, rule string) error
 	// Remember keeps a line of the composer's history.
 	Remember(ctx context.Context, line string) error
-	// History returns earlier lines, oldest first.
+	// History returns earlier lines, oldest first; those of this folder come last,
+	// whenever they were written.
 	History(ctx context.Context) ([]string, error)
 	// SaveDraft keeps what is written and not sent, "" for nothing, so that it
 	// is there after a crash (TUI-4).

@@ -147,10 +147,14 @@ func (c *Composer) Cleared() (line, text string) {
 }
 
 // Load puts what was written in earlier runs before what was written in this one. A walk through the history ends with what
-// it shows, a search with the draft.
+// it shows; a search begins again in all of it.
 func (c *Composer) Load(h History) {
-	if c.search != nil {
+	if s := c.search; s != nil {
 		c.searchKey(ActSearchCancel, "")
+		defer func() {
+			c.beginSearch()
+			c.ask(s.query)
+		}()
 	}
 	c.recall = nil
 	mine := c.history.drafts

@@ -205,10 +205,14 @@ func (r *row) drawChange(w int, l look, open bool) ([]string, bool) {
 	added, removed, omitted := 0, 0, 0
 	draw := func(before, after string, numbers bool) {
 		o := markdown.DiffOptions{Theme: l.markdown, Width: w - 2, Max: max(left, 1)}
+		diff := markdown.Diff
+		if l.sides && w >= sidesWidth && numbers {
+			diff = markdown.Sides
+		}
 		if !numbers && w-2 >= 24 {
 			o.Width += diffGutter
 		}
-		p := markdown.Diff(before, after, o)
+		p := diff(before, after, o)
 		added, removed, omitted = added+p.Added, removed+p.Removed, omitted+p.Omitted
 		if left <= 0 {
 			omitted += len(p.Lines)

@@ -194,13 +194,17 @@ func (d *reader) again(act Action) {
 		d.note = d.r.frame.Keys.Key(ActReadFind) + " searches first"
 	case act == ActReadOlder:
 		d.find.goTo(-1)
+		d.goes()
 	default:
 		d.find.goTo(1)
+		d.goes()
 	}
 }
 
-// goes chooses the item that a search has come to.
+// goes lets a search go on for a moment, and chooses the item that it has come to:
+// the next key is for that one.
 func (d *reader) goes() {
+	d.find.step(d.tr)
 	if f := d.find; f.toward == 0 && !f.first && f.row != nil {
 		d.item = f.row
 	}
@@ -216,6 +220,7 @@ func (d *reader) askKey(k tea.KeyPressMsg, f Frame) {
 		d.ask, d.ahead, d.tr.older, d.tr.sought = nil, nil, false, nil
 		if d.find = nil; text != "" {
 			d.find = newFind(text, d.tr)
+			d.goes()
 		}
 	default:
 		d.ask.key(k, act)

@@ -351,6 +351,29 @@ func TestGoldenTranscript(t *testing.T) { // TUI-3, TUI-9
 	moment(t, "read_searching", "A search is being written in the last line, with the cursor in it.",
 		Options{}, func(s *stage) { s.talk() }, func(s *stage) { s.press("<ctrl+o>/挨拶 🐈") })
 	moment(t, "read_empty", "Nothing was said: that is said, and the keys stand in the foot.", Options{}, nil, func(s *stage) { s.press("<ctrl+o>") })
+	moment(t, "read_sides", "An edit in a window of 120 columns: what was and what is stand side by side, without a border; in smaller ones it is said how wide that has to be.",
+		Options{}, func(s *stage) {
+			q := s.edits(int64(len(fileWas)), int64(len(fileIs)))
+			s.a.bodies = map[want]string{{q, 1}: fileWas + "\n// 挨拶 🐈 " + strings.Repeat("a long line ", 8) + "\n", {q, 2}: fileIs}
+		}, func(s *stage) { s.press("<ctrl+o>d") })
 	moment(t, "read_nothing", "The text is nowhere: the foot says so, and a question that waits is told above it.",
 		Options{}, func(s *stage) { s.talk(); s.works("go on"); s.question("bash", `{"command":"ls"}`, "ls") }, func(s *stage) { s.press("<ctrl+o>/nowhere at all<enter>") })
+}
+
+// Changes stand side by side where there is room, and go back with the same key.
+func TestChangesSideBySide(t *testing.T) { // TUI-3
+	onStage(t, 120, 40, noColours(), nil, func(s *stage) {
+		q := s.edits(int64(len(fileWas)), int64(len(fileIs)))
+		s.a.bodies = map[want]string{{q, 1}: fileWas, {q, 2}: fileIs}
+		s.now()
+		s.press("<ctrl+o>d")
+		s.sees("4 -     return  1"+strings.Repeat(" ", 43)+"4 +     return 2", "changes are side by side")
+		s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
+		s.sees("   4 -     return  1\n")
+		s.press("d")
+		s.sees("side by side needs a window of 120 columns")
+		s.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+		s.press("d")
+		s.sees("   4 -     return  1\n")
+	})
 }

@@ -16,6 +16,7 @@ type look struct {
 	markdown  markdown.Theme
 	now       func() time.Time // of the frame, for what is running
 	workspace string           // files in it are called by their path from there
+	sides     bool             // changes are drawn side by side where there is room
 }
 
 // path is how a file is called.

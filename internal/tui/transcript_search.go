@@ -60,7 +60,6 @@ type findStepMsg struct{}
 func (findStepMsg) on(r *Root) tea.Cmd {
 	if d := r.reader(); d != nil && d.find != nil {
 		d.find.stepping = false
-		d.find.step(d.tr)
 		d.goes()
 	}
 	return nil
