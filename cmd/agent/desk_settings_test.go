@@ -136,7 +136,7 @@ func TestKnownModels(t *testing.T) { // SET-3, PRV-8
 	// Whoever does not answer is still offered, with the reason.
 	d.m.set.Providers["gone"] = setup.Provider{API: "openai-chat", BaseURL: "http://127.0.0.1:1/v1", Models: map[string]setup.ModelLimits{"m": {}}}
 	u := setup.Usable{Name: "gone", API: "openai-chat", BaseURL: "http://127.0.0.1:1/v1", Key: setup.KeyNotNeeded}
-	if got := d.m.asked(t.Context(), u); len(got) != 1 || got[0].Model.Model != "m" || !strings.Contains(got[0].Key, "does not answer at") {
+	if got := d.m.asked(t.Context(), u); len(got) != 1 || got[0].Model.Model != "m" || !got[0].Unasked || !strings.Contains(got[0].Key, "does not answer at") {
 		t.Errorf("%+v", got)
 	}
 	// What is noted and can't be read is said, and written anew.

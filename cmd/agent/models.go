@@ -111,7 +111,7 @@ func (m *machine) asked(ctx context.Context, u setup.Usable) []tui.ModelInfo {
 	}
 	if rows := m.of(u, nil); len(rows) > 0 {
 		for i := range rows {
-			rows[i].Key = keyWords(u) + "; " + state
+			rows[i].Key, rows[i].Unasked = keyWords(u)+"; "+state, true
 		}
 		return rows
 	}

@@ -151,6 +151,7 @@ type ModelInfo struct {
 	Key       string // where the provider's key is
 	State     string // why it can't be chosen, and what to do
 	NeedsKey  bool   // that is all it needs
+	Unasked   bool   // the provider did not list its models: others may be there
 	Favourite bool
 	Recent    int // 1 is the newest, 0 none
 }

@@ -443,6 +443,20 @@ func TestModelPicker(t *testing.T) { // SET-3
 			t.Error(c)
 		}
 	})
+	// One is named whose provider does not answer; one that answers knows what it has.
+	scene(t, func(s *stage) {
+		s.begun()
+		s.now()
+		s.a.models = acme("large")
+		s.press("/model acme/other<enter>")
+		s.sees("acme/other: no such provider or model")
+		s.wantCommands("")
+		s.a.models[0].Unasked = true
+		s.press("/model acme/other<enter>")
+		if c := s.commands(); !strings.Contains(c, "drive.Choose{Model:acme/other") {
+			t.Error(c)
+		}
+	})
 	// Providers that answer at once: what was only known comes too late, and changes nothing.
 	scene(t, func(s *stage) {
 		s.begun()
