@@ -51,6 +51,7 @@ type browser struct {
 	lines []browseLine
 	list  list
 	want  string // the row to choose when it comes
+	was   string // the row that was chosen in the list before, until it is arranged
 	kept  bool   // the choice stays at its place where its row is gone
 
 	preview int // of the pane: as the width has it, shown, hidden
@@ -120,10 +121,10 @@ type (
 	}
 )
 
-func (m listedMsg) on(r *Root) tea.Cmd { return r.toBrowser(m) }
-func (m foundMsg) on(r *Root) tea.Cmd  { return r.toBrowser(m) }
-func (m treeMsg) on(r *Root) tea.Cmd   { return r.toBrowser(m) }
-func (m peekMsg) on(r *Root) tea.Cmd   { return r.toBrowser(m) }
+func (m listedMsg) on(r *Root) tea.Cmd { return r.toBrowser(m.b, m) }
+func (m foundMsg) on(r *Root) tea.Cmd  { return r.toBrowser(m.b, m) }
+func (m treeMsg) on(r *Root) tea.Cmd   { return r.toBrowser(m.b, m) }
+func (m peekMsg) on(r *Root) tea.Cmd   { return r.toBrowser(m.b, m) }
 
 // reload reads the list anew, and the tree that is shown. What is shown stays
 // until it comes.
@@ -294,6 +295,9 @@ func (b *browser) listed(m listedMsg) tea.Cmd {
 	if m.last {
 		b.whole = true
 		return nil
+	}
+	if l, ok := b.chosen(); ok && b.tree == nil {
+		b.was = b.key(l) // rows name their place in the old shelf
 	}
 	b.shelf, b.waiting, b.err = m.shelf, m.Waiting, m.Err
 	if b.tree == nil {

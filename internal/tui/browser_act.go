@@ -96,10 +96,11 @@ func (r *Root) tell(level, text string) *browser {
 	return nil
 }
 
-// toBrowser hands a message to the browser, wherever it lies.
-func (r *Root) toBrowser(m tea.Msg) tea.Cmd {
+// toBrowser hands a message to the browser, wherever it lies: what was read for
+// another one comes too late.
+func (r *Root) toBrowser(to *browser, m tea.Msg) tea.Cmd {
 	for _, o := range r.overlays {
-		if b, ok := o.(*browser); ok {
+		if b, ok := o.(*browser); ok && (to == nil || to == b) {
 			_, cmd := b.Update(m, r.frame)
 			return cmd
 		}

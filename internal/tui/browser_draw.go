@@ -56,7 +56,7 @@ func (b *browser) layout(f Frame) layout {
 	l.listW, l.listH = w, max(left, 1)
 	l.footY = l.box.y + l.box.h - 1 - len(l.foot)
 	wide := f.W >= browseWide
-	l.pane = b.preview == 1 || b.preview == 0 && wide
+	l.pane = (b.preview == 1 || b.preview == 0 && wide) && len(b.lines) > 0
 	switch {
 	case !l.pane:
 	case wide:

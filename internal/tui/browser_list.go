@@ -104,13 +104,11 @@ func branchOf(s SessionInfo, i int) BranchInfo {
 // arrange finds the rows that are shown, and keeps the choice where its row is
 // still there.
 func (b *browser) arrange() {
-	was, top := "", b.list.top
-	if l, ok := b.chosen(); ok {
+	was, top := b.was, b.list.top
+	if l, ok := b.chosen(); ok && was == "" {
 		was = b.key(l)
 	}
-	if b.want != "" {
-		was = b.want
-	}
+	b.was = ""
 	at := b.list.at
 	b.lines, b.list = b.lines[:0], list{}
 	switch {
@@ -120,13 +118,18 @@ func (b *browser) arrange() {
 		b.arrangeList()
 	}
 	b.list.top = top
-	i := slices.IndexFunc(b.lines, func(l browseLine) bool { return b.key(l) == was && was != "" })
+	find := func(key string) int {
+		return slices.IndexFunc(b.lines, func(l browseLine) bool { return key != "" && b.key(l) == key })
+	}
+	i := find(b.want)
+	if i >= 0 {
+		b.want = ""
+	} else {
+		i = find(was)
+	}
 	switch {
 	case i >= 0:
 		b.list.Select(i)
-		if b.want == was {
-			b.want = ""
-		}
 	case b.kept:
 		b.list.Select(at)
 	default:

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"varve/internal/tui/plain"
 	"varve/internal/words"
 )
@@ -27,7 +29,11 @@ func (b *browser) columns(width int) columns {
 			if i > 0 {
 				return ""
 			}
-			return shortPath(s.Workspace, b.home)
+			path := shortPath(s.Workspace, b.home)
+			if over := plain.Width(path) - 16; over > 0 { // its end tells more
+				path = "…" + ansi.TruncateLeft(path, over+1, "")
+			}
+			return path
 		}},
 		{"age", 8, func(s SessionInfo, i int) string { return strings.TrimSuffix(branchOf(s, i).Age, " ago") }},
 		{" msgs", 5, func(s SessionInfo, i int) string {

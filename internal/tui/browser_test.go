@@ -303,6 +303,35 @@ func TestBrowserOpensBeforeTheList(t *testing.T) {
 	})
 }
 
+// A list that comes later, in another order, moves no choice. // BRW-1
+func TestLaterListKeepsTheChoice(t *testing.T) {
+	onStage(t, 80, 24, noColours(), func(s *stage) { s.begun(); fourSessions(s.a) }, func(s *stage) {
+		s.press("<ctrl+s><alt+a><down>")
+		s.sees("▸ Mend the fence")
+		b := s.overlays[0].(*browser)
+		s.a.sessions[1].Changed = plainTime().AddDate(0, 0, 1)
+		s.a.sessions = append(s.a.sessions[1:], s.a.sessions[0])
+		s.start(b.reload())
+		s.later(time.Second)
+		s.sees("▸ Mend the fence")
+		if got := s.chosenLine(); !strings.HasPrefix(got, "4 ") {
+			t.Errorf("it is not the first row: %q", got)
+		}
+	})
+}
+
+// What was read for a browser that is closed is nothing to the next one. // BRW-1
+func TestClosedBrowserIsNotAnswered(t *testing.T) {
+	onStage(t, 80, 24, noColours(), func(s *stage) { s.begun(); fourSessions(s.a) }, func(s *stage) {
+		s.press("<ctrl+s>")
+		old := s.overlays[0].(*browser)
+		s.press("<esc><ctrl+s>")
+		s.later(time.Second)
+		s.send(listedMsg{b: old, listing: 1, shelf: newShelf(nil)}, treeMsg{b: old}, peekMsg{b: old})
+		s.sees("Plant the garden")
+	})
+}
+
 // The chosen place is read when the choice rests; a reading ends when the choice
 // moves, and when the browser is closed. // BRW-2
 func TestPreviewIsReadLazily(t *testing.T) {

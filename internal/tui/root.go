@@ -234,7 +234,7 @@ func (r *Root) update(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case tea.WindowSizeMsg:
 		r.frame.W, r.frame.H = m.Width, m.Height
-		return r.toBrowser(m)
+		return r.toBrowser(nil, m)
 	case tea.BackgroundColorMsg:
 		r.dark = m.IsDark()
 		r.restyle()
