@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -30,23 +29,17 @@ type Picker struct {
 	Name   string                // to whom a PickRowsMsg is addressed
 	Says   string                // below the filter
 
-	// Remove says what removes a row, or why it can't be; nil where none can.
-	// Removes is what the key for it does.
-	Remove  func(PickRow) (tea.Msg, string)
-	Removes string
-
 	// Mark says what marks a row as a favourite, nil for one that can't be; it
 	// stays open. nil where none can.
 	Mark func(PickRow) tea.Msg
 
-	refused string // why the row could not be removed, until the next key
-	rows    []PickRow
-	column  int // where notes begin
-	filter  field
-	shown   []pickLine
-	list    list
-	wait    bool
-	err     error
+	rows   []PickRow
+	column int // where notes begin
+	filter field
+	shown  []pickLine
+	list   list
+	wait   bool
+	err    error
 }
 
 // A PickRowsMsg brings the rows of the picker of that name, or says why there are none.
@@ -157,10 +150,7 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 		}
 	case tea.KeyPressMsg:
 		act, _ := f.Keys.Action(msg, InList)
-		p.refused = ""
 		switch {
-		case act == ActRemove && p.Remove != nil:
-			return p.remove()
 		case act == ActFavourite && p.Mark != nil:
 			if r, ok := p.chosen(); ok {
 				return p, answer(p.Mark(r))
@@ -186,21 +176,6 @@ func (p *Picker) choose() (overlay, tea.Cmd) {
 		return p, nil
 	}
 	return nil, answer(p.Answer(r))
-}
-
-// remove answers with what removes the chosen row; one that can't be removed
-// stays, and it is said why.
-func (p *Picker) remove() (overlay, tea.Cmd) {
-	r, ok := p.chosen()
-	if !ok {
-		return p, nil
-	}
-	msg, why := p.Remove(r)
-	if msg == nil {
-		p.refused = oneLine(why)
-		return p, nil
-	}
-	return nil, answer(msg)
 }
 
 func (p *Picker) chosen() (PickRow, bool) {
@@ -233,7 +208,7 @@ func (p *Picker) box(f Frame) box {
 func (p *Picker) View(f Frame) string {
 	b := p.box(f)
 	row, _ := p.filter.view(pickLabel, p.Hint, b.innerW(), f.Theme)
-	rows := []string{row, f.Theme.Dim.Of(plain.Truncate(cmp.Or(p.refused, p.Says), b.innerW()))}
+	rows := []string{row, f.Theme.Dim.Of(plain.Truncate(p.Says, b.innerW()))}
 	if len(p.shown) == 0 {
 		for _, s := range plain.Wrap(p.nothing(), b.innerW()) {
 			rows = append(rows, f.Theme.Dim.Of(s))
@@ -289,9 +264,6 @@ func (p *Picker) foot(f Frame) string {
 		count = fmt.Sprintf("%d of %d", shown, len(p.rows))
 	}
 	keys := []string{count, f.Keys.Key(ActChoose) + " " + does, f.Keys.Key(ActClose) + " close"}
-	if p.Remove != nil {
-		keys = append(keys, f.Keys.Key(ActRemove)+" "+p.Removes)
-	}
 	if p.Mark != nil {
 		keys = append(keys, f.Keys.Key(ActFavourite)+" favourite")
 	}
