@@ -100,7 +100,10 @@ func TestCustomCommandIsSent(t *testing.T) { // SEC-4, SEC-5
 	onStage(t, 80, 24, noColours(), func(s *stage) {
 		s.begun()
 		s.a.reports.customs = []Command{
-			{Name: "review", Says: "look\x1b]0;x\a at\nthe change", Args: "[what]"}, {Name: "undo", Says: "mine"}, {Name: "No Name"}, {Name: "gone"},
+			{Name: "review", Says: "look\x1b]0;x\a at\nthe change", Args: "[what]"},
+			{Name: "undo", Says: "mine"},
+			{Name: "No Name"},
+			{Name: "gone"},
 			{Name: "deploy", Project: true, Says: "ship it"},
 		}
 		s.a.reports.notes = []string{"long.md is left out: longer than 65536 characters"}
@@ -141,7 +144,8 @@ func TestCompletionOfArguments(t *testing.T) { // TUI-4
 		s.a.other = s.a
 		s.a.models = []ModelInfo{
 			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "large"}, Window: "200k", State: "ready"},
-			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "small"}, Window: "8k", State: "ready"}, {Model: session.Model{Provider: "far"}, State: "no key"},
+			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "small"}, Window: "8k", State: "ready"},
+			{Model: session.Model{Provider: "far"}, State: "no key"},
 		}
 		s.a.sessions = []SessionInfo{{ID: "01ab", Title: "Mend the 解析器", Age: "2 h ago"}, {ID: "02cd", Title: "Here\x1b[2J too", Age: "3 h ago", Here: true}}
 		s.a.branches.limbs = []Limb{{Name: "main", Here: true, Reverts: []Revert{{Label: "v1", Preview: "first try", Age: "1 h ago"}, {Label: "v2", Preview: "second", Age: "now"}}}}
