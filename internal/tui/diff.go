@@ -254,7 +254,7 @@ func (r *row) drawChange(w int, l look, open bool) ([]string, bool) {
 	if omitted > 0 {
 		s := fmt.Sprintf("  … %s", words.Count(omitted, "more line"))
 		if !open {
-			s += " (Ctrl+O)"
+			s = keyed(s, l.full)
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate(s, w)))
 	}

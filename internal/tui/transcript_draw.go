@@ -360,7 +360,7 @@ func firstLines(s string, n int) string {
 }
 
 func moreLines(n int, what string, w int, l look) string {
-	return l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %s (Ctrl+O)", words.Count(n, what)), w))
+	return l.ink(inkDim, plain.Truncate(keyed("  … "+words.Count(n, what), l.full), w))
 }
 
 // hiddenLines counts lines that are not shown: n of the text, and those that the
@@ -369,7 +369,7 @@ func hiddenLines(n int, what string, w int, l look, left int64) string {
 	if left <= 0 {
 		return moreLines(n, what, w, l)
 	}
-	s := fmt.Sprintf("  … %s (Ctrl+O), %d of them not sent to the model", words.Count(n-1+int(left), what), left)
+	s := fmt.Sprintf("%s, %d of them not sent to the model", keyed("  … "+words.Count(n-1+int(left), what), l.full), left)
 	return l.ink(inkDim, plain.Truncate(s, w))
 }
 

@@ -76,7 +76,7 @@ func (t *transcript) belowView() string {
 	if t.homing {
 		return "↑ " + t.toGo() + ": any key stops"
 	}
-	return "↓ there is more below (End)"
+	return keyed("↓ there is more below", t.look.end)
 }
 
 // queued is the text of an entry that waits.

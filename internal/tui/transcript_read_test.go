@@ -377,3 +377,63 @@ func TestChangesSideBySide(t *testing.T) { // TUI-3
 		s.sees("   4 -     return  1\n")
 	})
 }
+
+// A search that is begun above what it looks for comes to it all the same; a word
+// that was cut at the end of a line is one.
+func TestTranscriptSearchFromAbove(t *testing.T) { // TUI-3
+	onStage(t, 40, 20, noColours(), func(s *stage) {
+		s.begun()
+		for i := range 60 {
+			s.a.say(fmt.Sprintf("message %d", i))
+		}
+		s.a.put(session.ShellRan{}, "$ make\n"+strings.Repeat("x", 30)+"uncommonword"+strings.Repeat("y", 30))
+		s.a.say("the end")
+	}, func(s *stage) {
+		s.press("<ctrl+o><home>/uncommonword<enter>")
+		s.sees("uncommon\n  word", "“uncommonword”: 1 of 1")
+		s.press("<home>")
+		s.lacks("uncommon\n")
+		s.press("N") // it stands there already
+		s.sees("no match below")
+	})
+}
+
+// The mouse can be left to the terminal, at any time.
+func TestMouseIsSwitchable(t *testing.T) { // TUI-9, case TUI-08
+	onStage(t, 80, 24, Options{Looks: setup.Appearance{Mouse: true}}, func(s *stage) { s.talk() }, func(s *stage) {
+		s.press("<ctrl+o>m")
+		if s.View().MouseMode != tea.MouseModeNone {
+			t.Error("the mouse is still the program's")
+		}
+		s.sees("the mouse is the terminal's")
+		s.press("m")
+		if s.View().MouseMode == tea.MouseModeNone {
+			t.Error("the mouse was not taken back")
+		}
+	})
+}
+
+// Opening the transcript leaves what has no fold as it was drawn.
+func TestTranscriptKeepsWhatIsDrawn(t *testing.T) { // TUI-2
+	onStage(t, 80, 60, noColours(), func(s *stage) { s.talk() }, func(s *stage) {
+		first := func() (out []*string) {
+			for _, r := range s.chat.tr.rows {
+				if r.kind == rowAssistant {
+					out = append(out, &r.drawn[0])
+				}
+			}
+			return out
+		}
+		before := first()
+		for _, r := range s.chat.tr.rows { // a line that would not be drawn again
+			if r.kind == rowAssistant {
+				r.drawn[0] += " as it was"
+			}
+		}
+		s.press("<ctrl+o>")
+		if after := first(); !slices.Equal(before, after) {
+			t.Error("answers were drawn anew")
+		}
+		s.sees("as it was")
+	})
+}
