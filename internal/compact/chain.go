@@ -21,7 +21,7 @@ func Spent(c session.Compacting) string {
 	}
 	for _, t := range c.Tries {
 		switch {
-		case t.N == 0:
+		case t.N == 0, t.Unit == Native && unsupported(c):
 			continue
 		case t.N >= MaxTries, t.Lacking > 1:
 			return classOf(t)

@@ -239,6 +239,23 @@ func (s *story) text(t *testing.T, d *datadriven.TestData) {
 			}
 			s.say("%-32s %q\n", strings.TrimSpace(line), compact.Finished(f[0], calls, []byte(text)))
 		}
+	case "route": // lines: own native masked
+		for line := range strings.Lines(d.Input) {
+			var own, native, masked bool
+			if _, err := fmt.Sscan(line, &own, &native, &masked); err != nil {
+				t.Fatal(err)
+			}
+			s.say("%-18s %s\n", strings.TrimSpace(line), compact.Route(own, native, masked))
+		}
+	case "native-end": // lines: class items calls
+		for line := range strings.Lines(d.Input) {
+			var class string
+			var items, calls int
+			if _, err := fmt.Sscan(line, &class, &items, &calls); err != nil {
+				t.Fatal(err)
+			}
+			s.say("%-18s %q\n", strings.TrimSpace(line), compact.FinishedNative(class, items, calls))
+		}
 	case "measure": // lines: covers handoff before after trigger
 		for line := range strings.Lines(d.Input) {
 			var m compact.Measure

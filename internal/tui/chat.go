@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"varve/internal/session"
-	"varve/internal/tui/paint"
 	"varve/internal/tui/plain"
 )
 
@@ -27,7 +26,12 @@ type chat struct {
 	typed    time.Time // when a key was last pressed in the composer
 	planOpen bool
 	fullOnce bool // the full mode was confirmed
-	composer int  // the first line of the composer in the last frame
+	composer int  // the first line of the composer in the last frame, and of what it offers
+	popup    int  // how many lines that is
+	queueAt  int  // the first line of what waits, and the one behind it
+	queueTo  int
+	toasts   []toastRow
+	toasted  int // the first line of the toasts in the last frame
 }
 
 func newChat(l look, comp *Composer) *chat {
@@ -63,18 +67,14 @@ func (c *chat) questions(r *Root) tea.Cmd {
 	c.hold(r.now, typingPause)
 	c.loading = first.Question
 	epoch := r.epoch
-	var cmds []tea.Cmd
-	if !c.focused {
-		cmds = append(cmds, paint.Notify("Varve needs an answer"), paint.Bell())
-	}
-	return tea.Batch(append(cmds, func() tea.Msg {
+	return tea.Batch(r.tells("needs an answer"), func() tea.Msg {
 		b, err := r.agent.Body(r.ctx, first.Question, 0)
 		rule := ""
 		if err == nil {
 			rule, err = r.agent.Rule(r.ctx, first.ID)
 		}
 		return questionMsg{epoch, first.Question, "", b, rule, err}
-	})...)
+	})
 }
 
 // ask shows a question whose text has come.
@@ -114,12 +114,6 @@ func (c *chat) paste(text string) tea.Cmd {
 	return c.comp.Paste(text)
 }
 
-func (c *chat) click(x, y int) {
-	if y < c.tr.height {
-		c.tr.click(y)
-	}
-}
-
 // working reports whether a turn runs.
 func working(s session.State) bool { return s.Branch.Turn != nil }
 
@@ -135,7 +129,7 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	l := r.look()
 	shown := r.state
 	shown.Session.Mode = r.mode()
-	status := statusLine(w, l, r.id, shown, r.forks)
+	status := statusLine(w, l, r.id, shown, r.forks, r.doing())
 	var below []string
 	x, y = -1, -1
 	if c.question != nil {
@@ -160,12 +154,13 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 		popup := c.comp.Popup(w, max(h/3, 3), r.frame.Theme)
 		comp, cx, cy := c.comp.View(w, max(h/3, 3), r.frame.Theme)
 		x, y, cursor = cx, cy+len(popup), true
+		c.popup = len(popup)
 		below = append(popup, comp...)
 	}
 	above := c.notices(r, w, l)
 	room := max(h-1-len(below)-len(above), 0)
-	if room < 2 && len(above) > 0 {
-		above = above[:max(len(above)-(2-room), 0)]
+	if need := max(2, len(r.toasts)); room < need && len(above) > 0 {
+		above = above[:max(len(above)-(need-room), 0)]
 		room = max(h-1-len(below)-len(above), 0)
 	}
 	var tr []string
@@ -176,22 +171,24 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	}
 	c.tr.height = room
 	lines = append(lines, tr...)
+	c.layToasts(r, lines, w, h, l)
+	c.queueAt, c.queueTo = c.queueAt+len(lines), min(c.queueTo, len(above))+len(lines)
 	lines = append(lines, above...)
 	c.composer = len(lines)
 	y += len(lines)
 	lines = append(lines, below...)
 	if over := len(lines) - (h - 1); over > 0 {
-		lines, y = lines[over:], y-over
+		lines, y, c.toasted = lines[over:], y-over, c.toasted-over
 	}
 	return append(lines, status), x, y, cursor
 }
 
 // notices stand between the conversation and the composer: the fault of the
-// log, a paused turn, the plan, what is queued, toasts, a hint.
+// log, a paused turn, the plan, what is queued, a hint.
 func (c *chat) notices(r *Root, w int, l look) []string {
 	var out []string
 	if !c.tr.following() {
-		out = append(out, l.ink(inkDim, plain.Truncate("↓ there is more below (End)", w)))
+		out = append(out, l.ink(inkDim, plain.Truncate(c.tr.belowView(), w)))
 	}
 	if c.planOpen || working(r.state) {
 		out = append(out, c.tr.plan(w, l, c.planOpen)...)
@@ -211,6 +208,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		out = append(out, l.ink(inkDim, plain.Truncate("▸ "+says, w)))
 	}
 	queue, most := r.state.Branch.Queue, max(r.frame.H/5, 2)
+	c.queueAt = len(out)
 	if n := len(queue) - most; n > 0 {
 		out = append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %d more before these", n), w)))
 		queue = queue[n:]
@@ -226,7 +224,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		out = append(out, l.ink(inkDim, plain.Truncate("▸ "+mark+strings.Join(strings.Fields(c.tr.queued(q.ID)), " "), w)))
 	}
 	if n := len(queue); n > 0 && w >= 40 {
-		says := "  Alt+Up edits the last one"
+		says := "  " + r.frame.Keys.Key(ActEditQueued) + " edits the last one, " + r.frame.Keys.Key(ActQueue) + " shows all"
 		if slices.ContainsFunc(r.state.Branch.Queue, func(q session.Queued) bool { return q.Held }) {
 			if working(r.state) {
 				says = "  After this turn Enter on an empty line sends it;" + says[1:]
@@ -236,7 +234,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate(says, w)))
 	}
-	out = append(out, r.toasts.view(w, l)...)
+	c.queueTo = len(out)
 	if c.comp.Given() {
 		out = append(out, l.ink(inkDim, plain.Truncate(r.frame.Keys.Key(ActSend)+" sends it, typing replaces it:", w)))
 	}
@@ -261,10 +259,13 @@ func (c *chat) pausedWords(r *Root) string {
 
 // placeholder stands where nothing is written: what can be done now.
 func placeholder(r *Root, w int) string {
+	idle, more := "Say what you want done", " · / commands · "+r.frame.Keys.Key(ActHelp)+" help"
 	long := "Enter queues what you write · " + r.frame.Keys.Key(ActSteer) + " sends it into this turn · " + r.frame.Keys.Key(ActInterrupt) + " stops"
 	switch {
+	case !r.runs() && plain.Width(idle+more) > w-4:
+		return idle
 	case !r.runs():
-		return "Say what you want done"
+		return idle + more
 	case plain.Width(long) > w-4:
 		return r.frame.Keys.Key(ActSteer) + " sends into this turn"
 	}
@@ -289,6 +290,8 @@ func welcome(w, h int, l look, r *Root) []string {
 	keys := inked(l, inkDim, "? help   / commands   @ files   ! shell   Ctrl+P everything", w)
 	var script []string
 	switch {
+	case r.id.Puppet:
+		script = append([]string{""}, inked(l, inkWarn, "The model here is a puppet: a person plays it; the tools and files are real.", w)...)
 	case r.id.Script:
 		script = append([]string{""}, inked(l, inkWarn, "The model here is a script, not a model; the tools and files are real.", w)...)
 	case r.id.Setup:

@@ -29,17 +29,17 @@ func (r *Root) View() tea.View {
 	if r.looks.Mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
-	v.WindowTitle = r.title()
+	v.WindowTitle, v.ProgressBar = r.title(), r.progress()
 	if r.tooSmall() {
 		v.Content = plain.Truncate("window too small", max(w, 1))
 		return v
 	}
-	lines, x, y, cursor := r.chat.view(r)
+	lines, x, y, cursor := r.base()
 	content := strings.Join(lines, "\n")
-	if len(r.overlays) > 0 {
+	if floating := r.floating(); len(floating) > 0 {
 		cursor = false
 		layers := []*lipgloss.Layer{lipgloss.NewLayer(content).Z(0)}
-		for i, o := range r.overlays {
+		for i, o := range floating {
 			box := o.View(r.frame)
 			bx, by := overlayAt(r.frame, box)
 			if bx < leastMargin { // a letter or two beside a box are no text
@@ -63,18 +63,6 @@ func (r *Root) View() tea.View {
 		v.Cursor = tea.NewCursor(min(x, w-1), y)
 	}
 	return v
-}
-
-// title says in the window's title what is going on (TUI-11).
-func (r *Root) title() string {
-	name := plain.Clean(shortPath(r.id.Workspace, r.id.Home))
-	switch {
-	case r.chat.question != nil:
-		return "? Varve " + name
-	case working(r.state) && !r.paused(), compacting(r.state) && (r.ours || r.busy):
-		return "● Varve " + name
-	}
-	return "Varve " + name
 }
 
 func firstRow(s string) string {

@@ -51,6 +51,8 @@ func compactionFailed(kind string) Outcome {
 		return Outcome{"The notes did not become one summary in eight rounds.", "Choose another summarization model, or compact with a focus."}
 	case "audit":
 		return Outcome{"The summary was corrected twice, and still disagrees with the notes it was made from.", same}
+	case "opaque":
+		return Outcome{"The summary before is the provider's own, and nobody else can read it.", "Empty the list of summarizers, or fork from before it. " + same}
 	case "stuck":
 		return Outcome{"This summarization model can't go on with what was accepted.", ""}
 	case "reread_malformed":

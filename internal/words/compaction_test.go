@@ -15,7 +15,7 @@ func TestCompactionWords(t *testing.T) {
 	say := func(name, s string) { fmt.Fprintf(&b, "%s\n    %s\n", name, s) }
 	for _, kind := range []string{
 		"nothing", "exhausted", "cancelled", "sections", "not_smaller", "over_trigger", "source_changed", "too_long", "item_too_large", "repartitions",
-		"levels", "audit", "stuck", "reread_malformed", "reread_unavailable", "reread_too_large", "reread_again", "summaries_too_large", "internal",
+		"levels", "audit", "stuck", "reread_malformed", "reread_unavailable", "reread_too_large", "reread_again", "summaries_too_large", "internal", "opaque",
 	} {
 		s := Toast(session.ToastPosted{Code: "compaction.failed", Args: map[string]string{"kind": kind}})
 		if strings.Contains(s, kind+")") || strings.Contains(s, "_") {

@@ -152,6 +152,15 @@ func Toast(t session.ToastPosted) string {
 	return words
 }
 
+// Subject is what a toast is about, "" for nothing that goes on: what is said
+// later of the same makes up for what was said before.
+func Subject(t session.ToastPosted) string {
+	if strings.HasPrefix(t.Code, "compaction.") {
+		return "compaction"
+	}
+	return ""
+}
+
 // grouped writes the digits of a number in threes.
 func grouped(n string) string {
 	for i := len(n) - 3; i > 0; i -= 3 {

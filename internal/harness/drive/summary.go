@@ -51,7 +51,7 @@ func heard(s session.State, env Env, j Job, r Result) []session.Fact {
 		}
 		return out
 	}
-	if u.Stage == "one_shot" {
+	if u.Stage == compact.OneShot || u.Stage == compact.Native {
 		return append(out, install(s, j.Request, *sum.Handoff)...)
 	}
 	if g == nil {
@@ -121,16 +121,20 @@ func install(s session.State, request session.Seq, h Handoff) []session.Fact {
 	if err != nil {
 		panic("drive: internal error: " + err.Error())
 	}
+	kind, media := "text", ""
+	if h.Encoding != "" {
+		kind, media = compact.Native, "application/json"
+	}
 	ev := session.CheckpointCommitted{
-		Compaction: c.At, Kind: "text", Ranges: c.Started.Ranges, Fingerprints: session.Text{B: 1, MediaType: "application/json"},
+		Compaction: c.At, Kind: kind, Ranges: c.Started.Ranges, Fingerprints: session.Text{B: 1, MediaType: "application/json"},
 		BaseRevision: c.Started.BaseRevision, Replaces: c.Started.Replaces, Stale: h.Stale, ToolsGone: h.Gone,
-		Before: session.Tokens{N: m.Before, By: "est"}, After: session.Tokens{N: m.After, By: "est"}, Text: session.Text{B: 0}, Tokens: h.Tokens,
+		Before: session.Tokens{N: m.Before, By: "est"}, After: session.Tokens{N: m.After, By: "est"}, Text: session.Text{B: 0, MediaType: media, Encoding: h.Encoding}, Tokens: h.Tokens,
 	}
 	toast := session.ToastPosted{Level: "success", Code: "compaction.done", About: c.At, Args: map[string]string{
 		"before": strconv.Itoa(ev.Before.N), "after": strconv.Itoa(m.After),
 	}}
 	return append([]session.Fact{{
-		Event: ev, Body: []session.Part{{Bytes: h.Text}, {Bytes: prints, MediaType: "application/json"}},
+		Event: ev, Body: []session.Part{{Bytes: h.Text, MediaType: media, Encoding: h.Encoding}, {Bytes: prints, MediaType: "application/json"}},
 	}}, facts(toast)...)
 }
 
