@@ -148,8 +148,8 @@ func openSession(ctx context.Context, m *machine, o harness.Options, path string
 		l, err := harness.Start(ctx, o)
 		return l, sessionErr(err)
 	}
-	if m.set.Model.Model != "" {
-		if o.Model, o.ModelBy, err = m.model(); err != nil && m.set.Origin("model.model").From == setup.FromFlag {
+	if m.settings().Model.Model != "" {
+		if o.Model, o.ModelBy, err = m.model(); err != nil && m.settings().Origin("model.model").From == setup.FromFlag {
 			return nil, err
 		}
 	}

@@ -169,7 +169,7 @@ func rename(ctx context.Context, s *harness.Session, title string) error {
 
 // open opens a session as the settings say that it is to be written.
 func (m *machine) open(path string) (*harness.Session, error) {
-	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Policy(m.set.Log.Sync), harness.System{})
+	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Policy(m.settings().Log.Sync), harness.System{})
 	return s, sessionErr(err)
 }
 

@@ -43,17 +43,17 @@ func configCommand(e *env, f *flags) *cobra.Command {
 	}
 	c.AddCommand(
 		&cobra.Command{Use: "path", Short: "Say where setup.json is", Args: cobra.NoArgs, RunE: with(func(m *machine, _ []string) error {
-			fprintln(e.out, m.set.Path)
+			fprintln(e.out, m.settings().Path)
 			return nil
 		})},
 		&cobra.Command{Use: "get KEY", Short: "Print a value of the file", Args: takes(1, whichKey), RunE: with(func(m *machine, args []string) error {
-			d, err := setup.OpenDraft(m.set.Path)
+			d, err := setup.OpenDraft(m.settings().Path)
 			if err != nil {
 				return exit(exitUsage, "%w", err)
 			}
 			v := d.Get(setup.ParsePath(args[0]))
 			if v == nil {
-				return exit(exitUsage, "%s is not set in %s (%s)", args[0], m.set.Path, m.set.Origin(args[0]))
+				return exit(exitUsage, "%s is not set in %s (%s)", args[0], m.settings().Path, m.settings().Origin(args[0]))
 			}
 			if secretPath(args[0]) {
 				fprintln(e.out, "•••")
@@ -63,15 +63,15 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			return nil
 		})},
 		&cobra.Command{Use: "set KEY VALUE", Short: "Change a value of the file (JSON, or plain text)", Args: takes(2, whichKey, whichValue), RunE: with(func(m *machine, args []string) error {
-			now, err := setValue(m.set.Path, args[0], args[1])
+			now, err := setValue(m.settings().Path, args[0], args[1])
 			if err != nil {
 				return exit(exitUsage, "%w", err)
 			}
 			if err := m.reload(); err != nil {
 				return exit(exitUsage, "%w", err)
 			}
-			fprintln(e.err, args[0]+" is "+shownValue(args[0], now)+" now, in "+m.set.Path)
-			for _, p := range m.set.Unknown() {
+			fprintln(e.err, args[0]+" is "+shownValue(args[0], now)+" now, in "+m.settings().Path)
+			for _, p := range m.settings().Unknown() {
 				if p.Path.String() == args[0] || strings.HasPrefix(args[0], p.Path.String()+".") {
 					fprintln(e.err, "agent: saved, though nothing reads it: "+p.Error())
 				}
@@ -84,9 +84,9 @@ func configCommand(e *env, f *flags) *cobra.Command {
 				editor = os.Getenv("EDITOR")
 			}
 			if editor == "" {
-				return exit(exitUsage, "no editor: set $EDITOR, or open %s yourself", m.set.Path)
+				return exit(exitUsage, "no editor: set $EDITOR, or open %s yourself", m.settings().Path)
 			}
-			cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", m.set.Path)
+			cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", m.settings().Path)
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 			if err := cmd.Run(); err != nil {
 				return exit(exitFailed, "%s: %w", editor, err)
@@ -97,39 +97,39 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			if m.fault != nil {
 				return exit(exitUsage, "%w", m.fault)
 			}
-			for _, p := range m.set.Problems {
+			for _, p := range m.settings().Problems {
 				fprintln(e.out, p.Error())
 			}
-			for _, p := range m.set.Unknown() {
+			for _, p := range m.settings().Unknown() {
 				fprintln(e.out, p.Error())
 			}
-			looks := tui.LookProblems(m.set.Appearance)
+			looks := tui.LookProblems(m.settings().Appearance)
 			for _, p := range looks {
 				fprintln(e.out, p.Error())
 			}
-			if err := m.badRules(); err != nil {
+			if err := badRules(m.settings()); err != nil {
 				return err
 			}
-			if m.set.Model.Provider != "" && m.set.Model.Model != "" {
+			if m.settings().Model.Provider != "" && m.settings().Model.Model != "" {
 				if _, _, err := m.model(); err != nil {
 					return err
 				}
 			}
-			if len(m.set.Problems) > 0 {
-				return exit(exitUsage, "%s", words.Count(len(m.set.Problems), "value")+" of "+m.set.Path+" can't be used; the defaults run instead")
+			if len(m.settings().Problems) > 0 {
+				return exit(exitUsage, "%s", words.Count(len(m.settings().Problems), "value")+" of "+m.settings().Path+" can't be used; the defaults run instead")
 			}
 			if len(looks) > 0 {
 				return exit(exitUsage, "%s", words.Count(len(looks), "line")+" of appearance can't be done as asked; the rest of it holds")
 			}
-			if len(m.set.Unknown()) > 0 {
-				fprintln(e.out, m.set.Path+" can be used; nothing reads what stands above")
+			if len(m.settings().Unknown()) > 0 {
+				fprintln(e.out, m.settings().Path+" can be used; nothing reads what stands above")
 				return nil
 			}
-			if !m.set.Written() {
-				fprintln(e.out, "there is no setup.json, and there need not be: the defaults run. It would be "+m.set.Path)
+			if !m.settings().Written() {
+				fprintln(e.out, "there is no setup.json, and there need not be: the defaults run. It would be "+m.settings().Path)
 				return nil
 			}
-			fprintln(e.out, m.set.Path+" is fine")
+			fprintln(e.out, m.settings().Path+" is fine")
 			return nil
 		})},
 	)
@@ -225,7 +225,7 @@ func (m *machine) listModels(ctx context.Context, e *env) error {
 
 // builtInServers are the servers on this machine that need no settings.
 func (m *machine) builtInServers() []setup.Usable {
-	return slices.DeleteFunc(m.set.Usables(), func(u setup.Usable) bool { return !u.BuiltIn || u.Key != setup.KeyNotNeeded })
+	return slices.DeleteFunc(m.settings().Usables(), func(u setup.Usable) bool { return !u.BuiltIn || u.Key != setup.KeyNotNeeded })
 }
 
 func doctorCommand(e *env, f *flags) *cobra.Command {
@@ -256,12 +256,12 @@ func (m *machine) doctor(ctx context.Context, e *env) error {
 	printVersion(e.out)
 	if m.fault != nil {
 		say(false, "settings", m.fault.Error())
-	} else if !m.set.Written() {
-		say(true, "settings", "there is no setup.json, the defaults run; it would be "+m.set.Path)
+	} else if !m.settings().Written() {
+		say(true, "settings", "there is no setup.json, the defaults run; it would be "+m.settings().Path)
 	} else {
-		say(len(m.set.Problems) == 0, "settings", fmt.Sprintf("%s, %s", m.set.Path, words.Count(len(m.set.Problems), "problem")))
+		say(len(m.settings().Problems) == 0, "settings", fmt.Sprintf("%s, %s", m.settings().Path, words.Count(len(m.settings().Problems), "problem")))
 	}
-	for _, p := range m.set.Problems {
+	for _, p := range m.settings().Problems {
 		fprintln(e.out, "      "+p.Error())
 	}
 	model, _, err := m.model()

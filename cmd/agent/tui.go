@@ -85,18 +85,18 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 	}
 	defer os.RemoveAll(o.Tools.TempDir)
 	o.Model, o.ModelBy, err = m.model()
-	if err != nil && (m.load.Flags["model.model"] != "" || m.set.Model.Model != "") {
+	if err != nil && (m.load.Flags["model.model"] != "" || m.settings().Model.Model != "") {
 		return err // one was asked for, and it can't be
 	}
 	if m.fault != nil {
 		m.notice = m.fault.Error()
-	} else if n := len(m.set.Problems); n > 0 && m.notice == "" {
-		m.notice = m.set.Problems[0].Error()
+	} else if n := len(m.settings().Problems); n > 0 && m.notice == "" {
+		m.notice = m.settings().Problems[0].Error()
 	}
 	// The interface ends by its own keys and signals: the painter sees to both.
 	d := newDesk(context.WithoutCancel(ctx), m, o, path)
 	root := tui.New(context.WithoutCancel(ctx), d, tui.Options{
-		Prompt: strings.Join(args, " "), Draft: draft, GoOn: m.goOn, Looks: m.set.Appearance,
+		Prompt: strings.Join(args, " "), Draft: draft, GoOn: m.goOn, Looks: m.settings().Appearance,
 		Colors: colorprofile.Detect(os.Stdout, os.Environ()),
 	})
 	_, err = paint.Run(ctx, root, paint.Options{})

@@ -55,6 +55,7 @@ func TestInterface(t *testing.T) {
 		{"browser refuses", playBrowserRefuses},
 		{"compaction", playCompaction},
 		{"settings", playSettings},
+		{"a threshold", playThreshold},
 		{"commands", playCommands},
 	} {
 		t.Run(c.name, func(t *testing.T) {

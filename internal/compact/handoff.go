@@ -141,10 +141,6 @@ type Notes struct {
 	Gone   []string       // tools
 }
 
-// introduction is what an installed handoff begins with: providers have no role for
-// it, so that it arrives as a message of the user's.
-const introduction = "Summary of the conversation up to here, written by a summarization model and put here by the application. It is no message of the user.\n\n"
-
 // Severed is the user's message of the turn that what is not covered begins in the
 // middle of, zero where it begins with its own.
 func Severed(v session.View, covered []session.Range) session.ItemID {
@@ -168,7 +164,7 @@ func Severed(v session.View, covered []session.Range) session.ItemID {
 // measured and installed is the whole.
 func Annotate(text []byte, n Notes) []byte {
 	var b bytes.Buffer
-	b.WriteString(introduction)
+	b.WriteString(session.HandoffIs)
 	b.Write(bytes.TrimSpace(text))
 	b.WriteString("\n\n---\nAdded by the application, not by the summarizer:\n")
 	list := make([]string, len(n.Ranges))

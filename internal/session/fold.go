@@ -224,7 +224,10 @@ func (f *Fold) applyMine(b *branch, e Entry) {
 	m := &b.mine
 	switch ev := e.Event.(type) {
 	case SessionConfigured:
-		m.settings, m.configured, m.mode = ev, e.Seq, ev.PermissionMode
+		if ev.PermissionMode != m.settings.PermissionMode { // else one that was switched on stays
+			m.mode = ev.PermissionMode
+		}
+		m.settings, m.configured = ev, e.Seq
 	case RunStarted:
 		m.mode = m.settings.PermissionMode // another was for the run before it
 	case PermissionChanged:

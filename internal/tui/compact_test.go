@@ -112,12 +112,13 @@ func TestBoxShowsOneAttempt(t *testing.T) { // TUI-8, FIN-4, MR-12, case CMP-05
 		s.a.put(session.CheckpointCommitted{
 			Compaction: c, Kind: "text", Ranges: []session.Range{{From: session.ItemID{Seq: 5}, To: session.ItemID{Seq: 7}}}, Stale: []string{"greet.go"},
 			Before: session.Tokens{N: 12_000, By: "provider"}, After: session.Tokens{N: 900, By: "est"}, Fingerprints: session.Text{B: 1},
-		}, "## Objective\nsecond words\n"+strings.Repeat("more\n", 20)+"the last line", "[]")
+		}, session.HandoffIs+"## Objective\nsecond words\n"+strings.Repeat("more\n", 20)+"the last line", "[]")
 		s.a.put(session.ToastPosted{Level: "success", Code: "compaction.done", Args: map[string]string{"before": "12000", "after": "900"}})
 		s.a.pulses = nil
 		s.now()
 		s.lacks("── Summarizing")
 		s.sees("── Summarized: 12.0k → ~900 tokens", "since they were read: greet.go.", "second words", "more lines (Ctrl+O)", "Summarized: the next request has about 900 tokens, before it had about 12,000.")
+		s.lacks("summarization model") // that is for the model
 		s.press("<ctrl+o>")
 		s.sees("the last line")
 	})

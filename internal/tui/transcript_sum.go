@@ -239,7 +239,7 @@ func (r *row) drawCheckpoint(w int, l look, open bool) []string {
 	case r.src.missing:
 		out = append(out, l.ink(inkDim, "  "+r.src.pending()))
 	default:
-		out = append(out, foldHead(r.src.text, w, l, open, foldSummary, 0)...)
+		out = append(out, foldHead(session.Handoff(r.src.text), w, l, open, foldSummary, 0)...)
 	}
 	return append(out, rule("", w, l))
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"varve/internal/providers"
-	"varve/internal/session"
 )
 
 // Who summarizes is read anew each time. What can't be asked stays in its place: a
@@ -60,10 +59,6 @@ func TestSummarizersOfNow(t *testing.T) {
 		if n := len(m.configured().Summarizers); n != len(got) {
 			t.Errorf("%d summarizers are recorded, %d are asked", n, len(got))
 		}
-	}
-	set(`{` + local + `,"routing":{"summarization_models":[{"provider":"local","model":"a"}]}}`)
-	if says := m.summarizersText(t.Context(), session.Model{}); !strings.Contains(says, "1. local/a\n") || !strings.Contains(says, "routing.summarization_models in ") {
-		t.Error(says)
 	}
 	m.demo = map[string]providers.Endpoint{"demo": {}}
 	if list := m.summarizers(); len(list) != 0 {
