@@ -25,7 +25,10 @@ import (
 func configCommand(e *env, f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use: "config", Short: "Read and change setup.json", Args: aCommand,
-		Example: `  agent config set providers.local.base_url http://127.0.0.1:8080/v1
+		Long: "Read and change setup.json. `agent config list` names every key with its default, for instance\n" +
+			"context.compaction.threshold_tokens: from which size on a conversation is summarized.",
+		Example: `  agent config list
+  agent config set providers.local.base_url http://127.0.0.1:8080/v1
   agent models
   agent config set model.provider local
   agent config set model.model some-model
@@ -46,6 +49,9 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			fprintln(e.out, m.settings().Path)
 			return nil
 		})},
+		&cobra.Command{Use: "list", Short: "Name every key, with its default and what may stand there", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+			return listKeys(e)
+		}},
 		&cobra.Command{Use: "get KEY", Short: "Print a value of the file", Args: takes(1, whichKey), RunE: with(func(m *machine, args []string) error {
 			d, err := setup.OpenDraft(m.settings().Path)
 			if err != nil {
@@ -71,11 +77,6 @@ func configCommand(e *env, f *flags) *cobra.Command {
 				return exit(exitUsage, "%w", err)
 			}
 			fprintln(e.err, args[0]+" is "+shownValue(args[0], now)+" now, in "+m.settings().Path)
-			for _, p := range m.settings().Unknown() {
-				if p.Path.String() == args[0] || strings.HasPrefix(args[0], p.Path.String()+".") {
-					fprintln(e.err, "agent: saved, though nothing reads it: "+p.Error())
-				}
-			}
 			return nil
 		})},
 		&cobra.Command{Use: "edit", Short: "Open setup.json in $EDITOR", Args: cobra.NoArgs, RunE: with(func(m *machine, _ []string) error {
@@ -134,6 +135,16 @@ func configCommand(e *env, f *flags) *cobra.Command {
 		})},
 	)
 	return c
+}
+
+// listKeys names what setup.json may hold.
+func listKeys(e *env) error {
+	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "KEY\tDEFAULT\tVALUES\tWHAT IT IS")
+	for _, k := range setup.Keys() {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", k.Key, k.Default, k.Values, strings.ReplaceAll(k.Says, "`", ""))
+	}
+	return tw.Flush()
 }
 
 func secretPath(key string) bool {
