@@ -276,7 +276,7 @@ func TestSearchFindsWhatIsDrawn(t *testing.T) { // TUI-3
 			}
 			at, _ := f.place()
 			order = append(order, at)
-			f.goTo(-1)
+			f.toward, f.said = -1, ""
 		}
 		for i, at := range order {
 			if at != want-i {
@@ -393,8 +393,10 @@ func TestTranscriptSearchFromAbove(t *testing.T) { // TUI-3
 		s.sees("uncommon\n  word", "“uncommonword”: 1 of 1")
 		s.press("<home>")
 		s.lacks("uncommon\n")
-		s.press("N") // it stands there already
-		s.sees("no match below")
+		s.press("N") // from what is in view
+		s.sees("uncommon\n  word")
+		s.press("Nn")
+		s.sees("“uncommonword”: 1 of 1, no m")
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 // texts that are looked through, and of texts that are drawn.
 const (
 	findBytes = 256 << 10
-	findDrawn = 64 << 10
+	findDrawn = 32 << 10
 )
 
 // A find is a search through the transcript. Rows are looked through from the
@@ -45,12 +45,8 @@ const lastPlace = 1 << 30
 // newFind looks for a text from the end of the view upwards.
 func newFind(text string, t *transcript) *find {
 	end := t.base + len(t.rows)
-	f := &find{needle: newNeedle(text), low: end, high: end, toward: -1, first: true, k: lastPlace}
-	for i := len(t.shown) - 1; i >= 0 && f.row == nil; i-- {
-		if r := t.shown[i].row; r.kind != rowLive {
-			f.row = r
-		}
-	}
+	f := &find{needle: newNeedle(text), low: end, high: end, first: true, k: lastPlace}
+	f.goTo(-1, t)
 	return f
 }
 
@@ -245,8 +241,22 @@ func (t *transcript) reveal(r *row, n int) {
 	t.scroll(-t.height / 3)
 }
 
-// goTo looks for the next place up or down.
-func (f *find) goTo(toward int) { f.toward, f.said = toward, "" }
+// goTo looks for the next place up or down: from where the search stands, or where
+// that is not in view, from there.
+func (f *find) goTo(toward int, t *transcript) {
+	f.toward, f.said = toward, ""
+	if slices.ContainsFunc(t.shown, func(l line) bool { return l.row == f.row }) {
+		return
+	}
+	shown := slices.DeleteFunc(slices.Clone(t.shown), func(l line) bool { return l.row.kind == rowLive })
+	switch {
+	case len(shown) == 0:
+	case toward < 0:
+		f.row, f.k = shown[len(shown)-1].row, lastPlace
+	default:
+		f.row, f.k = shown[0].row, -1
+	}
+}
 
 // place is which of how many places the search is at, from 1.
 func (f *find) place() (at, of int) {
