@@ -131,7 +131,7 @@ func exactly(n int) string { return words.Tokens(session.Tokens{N: n, By: "provi
 
 func capacityWords(r compact.Report) string {
 	source := map[string]string{
-		"setting": "by your settings", "learned": "as an error of the provider said", "reported": "as the provider says", "catalogue": "by the built-in table",
+		"setting": "by your settings", "learned": "as an error of the provider said", "reported": "as the provider says", "catalogue": "by the " + catalogueWords(),
 	}
 	if r.Capacity.N <= 0 {
 		return "not known, and none is invented: nothing begins by itself before the provider reports one"

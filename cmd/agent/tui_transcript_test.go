@@ -43,20 +43,6 @@ func (x *tuiTerm) copied(text string) {
 	x.tells("\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
-// clicks presses and releases the left button on a text of the screen.
-func (x *tuiTerm) clicks(text string) {
-	x.t.Helper()
-	x.sees(text)
-	for y, l := range strings.Split(x.screen(), "\n") {
-		if i := strings.Index(l, text); i >= 0 {
-			at := len([]rune(l[:i])) + 2
-			x.in(fmt.Sprintf("\x1b[<0;%d;%dM\x1b[<0;%d;%dm", at, y+1, at, y+1))
-			return
-		}
-	}
-	x.t.Fatalf("no %q to click on", text)
-}
-
 // A word that was said long ago is searched and found on an older page, the code
 // that stands there is copied, and a tool's output is folded by a click.
 func playTranscript(h *tuiHouse) { // TUI-3, case TUI-08
@@ -94,7 +80,7 @@ func playTranscript(h *tuiHouse) { // TUI-3, case TUI-08
 	x.sees("That is all.", "bash seq 1 15", "earlier lines")
 	x.in(keyCtrlO)
 	x.sees("Esc back", "\n  7\n", "\n  15\n")
-	x.clicks("bash seq 1 15")
+	x.clicks("bash seq 1 15", "bash seq 1 15")
 	x.gone("\n  7\n")
 	x.in("/")
 	x.sees("search:")

@@ -258,7 +258,7 @@ func (f *Fold) applySession(b *branch, e Entry) {
 			s.cut("model", ItemID{})
 			s.Size.Reported = 0
 		}
-		s.Model, s.Reason = ev.Model, ev.Reasoning
+		s.Model, s.Reason, s.ChosenBy = ev.Model, ev.Reasoning, ev.By
 	case PlanChanged:
 		s.Plan = Plan{At: e.Seq, Items: ev.Items, Next: ev.NextID}
 		in := b.now()

@@ -19,6 +19,7 @@ type Branch struct {
 	Queue    []Queued
 	Model    Model
 	Reason   string // the reasoning choice
+	ChosenBy string // who chose Model: as model.chosen says
 	Tools    Tools
 	Assembly string // fingerprint of the last assembly
 	Sent     Sent   // the newest request whose body the next one may begin with
@@ -238,7 +239,7 @@ const (
 func Fields() map[string]Kind {
 	return map[string]Kind{
 		"Branch.Name": Grows, "Branch.Head": Grows, "Branch.View": Moves, "Branch.Plan": Moves,
-		"Branch.Queue": Moves, "Branch.Model": Moves, "Branch.Reason": Moves, "Branch.Tools": Moves,
+		"Branch.Queue": Moves, "Branch.Model": Moves, "Branch.Reason": Moves, "Branch.ChosenBy": Moves, "Branch.Tools": Moves,
 		"Branch.Assembly": Moves, "Branch.Sent": Grows, "Branch.Size": Moves, "Branch.Turn": Idles,
 		"Branch.Asked": Idles, "Branch.Compaction": Idles, "Branch.Staging": Moves, "Branch.Checkpoint": Moves,
 		"Branch.Last": Grows, "Branch.Run": Grows, "Branch.ReadOnly": Grows,

@@ -57,6 +57,11 @@ func (s *Setup) scalars() []scalar {
 		{path: "permissions.mode", field: &s.Permissions.Mode, def: "ask", oneOf: []string{"ask", "edit", "full"}, says: "what runs without a question"},
 		{path: "appearance.theme", field: &s.Appearance.Theme, def: "auto", says: "`auto` follows the terminal"},
 		{path: "appearance.mouse", field: &s.Appearance.Mouse, def: true, says: "clicks and wheel"},
+		{
+			path: "appearance.notify", field: &s.Appearance.Notify, def: "auto", oneOf: []string{"auto", "bell", "off"},
+			says: "when a turn ends or an answer is needed and the window is out of focus: `auto` rings, tells the desktop and shows progress, `bell` only rings",
+		},
+		{path: "appearance.plain", field: &s.Appearance.Plain, def: false, says: "lines of text in place of the screen, for a screen reader; `--plain` does so once"},
 		{path: "log.sync", field: &s.Log.Sync, def: "turn", oneOf: []string{"turn", "always", "never"}, says: "when the session file is synced"},
 		{path: "network.ca_file", field: &s.Network.CAFile, def: "", says: "PEM file of a private CA, added to the system's"},
 	}

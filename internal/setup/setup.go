@@ -113,9 +113,13 @@ type MCP struct {
 }
 
 type Appearance struct {
-	Theme string
-	Mouse bool
-	Keys  map[string][]string // action to keys
+	Theme  string
+	Mouse  bool
+	Notify string              // auto, bell, off (TUI-11)
+	Plain  bool                // lines in place of the screen
+	Keys   map[string][]string // action to keys
+
+	Themes map[string]map[string]string // name, then role to style
 }
 
 type Log struct {

@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"varve/internal/session"
-	"varve/internal/tui/paint"
 	"varve/internal/tui/plain"
 )
 
@@ -31,6 +30,8 @@ type chat struct {
 	popup    int  // how many lines that is
 	queueAt  int  // the first line of what waits, and the one behind it
 	queueTo  int
+	toasts   []toastRow
+	toasted  int // the first line of the toasts in the last frame
 }
 
 func newChat(l look, comp *Composer) *chat {
@@ -66,18 +67,14 @@ func (c *chat) questions(r *Root) tea.Cmd {
 	c.hold(r.now, typingPause)
 	c.loading = first.Question
 	epoch := r.epoch
-	var cmds []tea.Cmd
-	if !c.focused {
-		cmds = append(cmds, paint.Notify("Varve needs an answer"), paint.Bell())
-	}
-	return tea.Batch(append(cmds, func() tea.Msg {
+	return tea.Batch(r.tells("needs an answer"), func() tea.Msg {
 		b, err := r.agent.Body(r.ctx, first.Question, 0)
 		rule := ""
 		if err == nil {
 			rule, err = r.agent.Rule(r.ctx, first.ID)
 		}
 		return questionMsg{epoch, first.Question, "", b, rule, err}
-	})...)
+	})
 }
 
 // ask shows a question whose text has come.
@@ -132,7 +129,7 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	l := r.look()
 	shown := r.state
 	shown.Session.Mode = r.mode()
-	status := statusLine(w, l, r.id, shown, r.forks)
+	status := statusLine(w, l, r.id, shown, r.forks, r.doing())
 	var below []string
 	x, y = -1, -1
 	if c.question != nil {
@@ -162,8 +159,8 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	}
 	above := c.notices(r, w, l)
 	room := max(h-1-len(below)-len(above), 0)
-	if room < 2 && len(above) > 0 {
-		above = above[:max(len(above)-(2-room), 0)]
+	if need := max(2, len(r.toasts)); room < need && len(above) > 0 {
+		above = above[:max(len(above)-(need-room), 0)]
 		room = max(h-1-len(below)-len(above), 0)
 	}
 	var tr []string
@@ -174,19 +171,20 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	}
 	c.tr.height = room
 	lines = append(lines, tr...)
+	c.layToasts(r, lines, w, h, l)
 	c.queueAt, c.queueTo = c.queueAt+len(lines), min(c.queueTo, len(above))+len(lines)
 	lines = append(lines, above...)
 	c.composer = len(lines)
 	y += len(lines)
 	lines = append(lines, below...)
 	if over := len(lines) - (h - 1); over > 0 {
-		lines, y = lines[over:], y-over
+		lines, y, c.toasted = lines[over:], y-over, c.toasted-over
 	}
 	return append(lines, status), x, y, cursor
 }
 
 // notices stand between the conversation and the composer: the fault of the
-// log, a paused turn, the plan, what is queued, toasts, a hint.
+// log, a paused turn, the plan, what is queued, a hint.
 func (c *chat) notices(r *Root, w int, l look) []string {
 	var out []string
 	if !c.tr.following() {
@@ -237,7 +235,6 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		out = append(out, l.ink(inkDim, plain.Truncate(says, w)))
 	}
 	c.queueTo = len(out)
-	out = append(out, r.toasts.view(w, l)...)
 	if c.comp.Given() {
 		out = append(out, l.ink(inkDim, plain.Truncate(r.frame.Keys.Key(ActSend)+" sends it, typing replaces it:", w)))
 	}
@@ -290,6 +287,8 @@ func welcome(w, h int, l look, r *Root) []string {
 	keys := inked(l, inkDim, "? help   / commands   @ files   ! shell   Ctrl+P everything", w)
 	var script []string
 	switch {
+	case r.id.Puppet:
+		script = append([]string{""}, inked(l, inkWarn, "The model here is a puppet: a person plays it; the tools and files are real.", w)...)
 	case r.id.Script:
 		script = append([]string{""}, inked(l, inkWarn, "The model here is a script, not a model; the tools and files are real.", w)...)
 	case r.id.Setup:

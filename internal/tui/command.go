@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -47,7 +46,7 @@ func (r *Root) modelCommand(args string) tea.Cmd {
 		if err != nil {
 			return failedMsg{err}
 		}
-		i := slices.IndexFunc(rows, func(x ModelInfo) bool { return x.Model.Provider == p && (x.Model.Model == m || x.Model.Model == "") })
+		i := slices.IndexFunc(rows, func(x ModelInfo) bool { return x.Model.Provider == p && (x.Model.Model == m || x.Model.Model == "" || x.Unasked) })
 		if i < 0 {
 			return failedMsg{fmt.Errorf("%s: no such provider or model; /model lists them", args)}
 		}
@@ -64,28 +63,6 @@ func (r *Root) contextCommand(string) tea.Cmd {
 	}
 }
 
-func (r *Root) summarizersCommand(string) tea.Cmd {
-	return func() tea.Msg {
-		text, err := r.agent.Summarizers(r.ctx)
-		return summarizersMsg{text, err}
-	}
-}
-
-func (r *Root) toastsCommand(string) tea.Cmd {
-	r.open(newView("Notices", r.pastToasts()))
-	return nil
-}
-
-func (r *Root) themeCommand(args string) tea.Cmd {
-	if args != "" && !slices.Contains(ThemeNames(), args) {
-		r.say("error", args+": themes are "+strings.Join(ThemeNames(), ", ")+".")
-		return nil
-	}
-	r.looks.Theme = args
-	r.restyle()
-	return nil
-}
-
 func (r *Root) renameCommand(args string) tea.Cmd {
 	if args == "" {
 		r.say("error", "/rename wants a title")
@@ -99,17 +76,6 @@ func (r *Root) renameCommand(args string) tea.Cmd {
 	}
 }
 
-func (r *Root) pastToasts() string {
-	if len(r.past) == 0 {
-		return "There were none."
-	}
-	var b strings.Builder
-	for _, x := range slices.Backward(r.past) {
-		fmt.Fprintf(&b, "%s  %-8s %s\n", x.until.Format(time.TimeOnly), x.level, x.text)
-	}
-	return b.String()
-}
-
 // copy hands the last answer, or its n-th code block, to the clipboard.
 func (r *Root) copy(args string) tea.Cmd {
 	text := r.chat.tr.answer()
@@ -119,6 +85,9 @@ func (r *Root) copy(args string) tea.Cmd {
 		switch {
 		case err != nil || n < 1:
 			r.say("error", "/copy takes the number of a code block of the last answer, from 1.")
+			return nil
+		case len(blocks) == 0:
+			r.say("warning", "There is no code block to copy: the number is one of a code block; /copy alone takes the last answer whole.")
 			return nil
 		case n > len(blocks):
 			r.say("warning", fmt.Sprintf("The last answer with code has %d code %s.", len(blocks), plural(len(blocks), "block")))
@@ -142,8 +111,12 @@ func sizeOf(s string) string {
 }
 
 func (r *Root) switchTo(id string) tea.Cmd {
-	if r.runs() {
-		box := NewConfirm("Another session", "A turn is running. Going to another session interrupts it; this one is kept, and can be resumed.",
+	if r.atWork() {
+		says := "A turn is running. Going to another session interrupts it; this one is kept, and can be resumed."
+		if !r.runs() {
+			says = "The conversation is being summarized. Going to another session stops that; what was accepted is kept."
+		}
+		box := NewConfirm("Another session", says,
 			Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and go", Key: "y", Msg: leaveMsg{id}})
 		box.OfTurn = true
 		r.open(box)
@@ -201,10 +174,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			r.say("warning", "The history can't be read: "+m.err.Error())
 		}
 		r.chat.comp.Load(ParseHistory(m.lines))
-	case sessionsMsg:
-		return r.listSessions(m)
-	case modelsMsg:
-		return r.listModels(m)
 	case offersMsg:
 		return r.listOffers(m)
 	case backMsg:
@@ -222,8 +191,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.say("success", "The model is "+m.id.Model.String()+" from now on.")
 	case PickRowsMsg:
 		return r.toPicker(m.Name, m)
-	case PickFoundMsg:
-		return r.toPicker(m.Name, m)
 	case modelMsg:
 		return r.choose(m)
 	case reasonMsg:
@@ -232,8 +199,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			level = ""
 		}
 		return r.submit(drive.Choose{Model: r.model(), Reasoning: level, By: "user"})
-	case openMsg:
-		return r.switchTo(m.id)
 	case switchedMsg:
 		return r.switched(m)
 	case contextMsg:
@@ -242,12 +207,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 		r.open(&textView{title: "Context", lines: m.info.Lines})
-	case summarizersMsg:
-		if m.err != nil {
-			r.say("error", m.err.Error())
-			return nil
-		}
-		r.open(newView("Summarization models", m.text))
 	case editMsg:
 		return edited(m)
 	case editedMsg:
@@ -277,21 +236,12 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		return r.forked(m)
 	case wentMsg:
 		return r.went(m)
-	case branchMsg:
-		return r.goTo(m.name)
-	case askGoneMsg:
-		r.askDelete(m.name)
-	case goneMsg:
-		return r.deleteBranch(m.name)
-	case deletedMsg:
-		r.say("success", m.name+" is deleted; what was written in it stays in the file.")
-		return tea.Batch(r.branched(), r.tree())
 	case branchedMsg:
 		return r.knows(m)
 	case copyMsg:
 		return r.copied(m.text)
 	case askQuitMsg:
-		if !r.runs() {
+		if !r.atWork() {
 			return tea.Quit // the turn has ended meanwhile
 		}
 		r.askQuit()
@@ -329,7 +279,7 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 	r.epoch++
 	r.id, r.state, r.version, r.fault, r.pulses = m.id, session.State{}, 0, "", nil
 	r.busy, r.ours, r.forks, r.waits, r.unwritten, r.toasts = false, false, false, false, "", nil
-	r.frame.State = r.state
+	r.frame.State, r.titled = r.state, titled{}
 	old := r.chat
 	r.chat = newChat(r.look(), old.comp)
 	r.chat.focused = old.focused
@@ -337,5 +287,5 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 		r.chat.comp.Give(m.id.Draft)
 		r.given = r.chat.comp.Draft().Whole()
 	}
-	return r.tail()
+	return tea.Batch(r.tail(), r.customs())
 }

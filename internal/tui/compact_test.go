@@ -224,8 +224,6 @@ func TestCompactCommand(t *testing.T) { // CMP-9, case CMP-17
 		s.a.answers = func(drive.Command) error { return drive.ErrNothingToCompact }
 		s.press("/compact<enter>")
 		s.sees("there is nothing to compact yet")
-		s.press("/summarizers<enter>")
-		s.sees("2. acme/tiny (can't be asked: no key)")
 	})
 }
 

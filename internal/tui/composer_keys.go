@@ -164,17 +164,17 @@ func (c *Composer) do(act Action) Action {
 	case ActComplete:
 		c.offer = offer{}
 	case ActOfferNext:
-		c.offer.list.Move(1)
+		c.offer.step(1)
 	case ActOfferPrev:
-		c.offer.list.Move(-1)
+		c.offer.step(-1)
 	case ActOfferTake:
 		c.take()
 	case ActOfferEnter:
-		if c.take() {
+		if !c.offer.picked() || c.take() {
 			return ActSend
 		}
 	case ActOfferClose:
-		c.offer = offer{kind: c.offer.kind, from: c.offer.from, closed: true}
+		c.offer = offer{kind: c.offer.kind, from: c.offer.from, of: c.offer.of, closed: true}
 	default:
 		return act
 	}

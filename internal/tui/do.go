@@ -126,6 +126,11 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 		if c.planOpen = !c.planOpen; c.planOpen && len(c.tr.todo.tasks) == 0 {
 			c.hint = "There is no plan in this branch. The next one is shown here."
 		}
+	case ActDismiss:
+		if len(r.toasts) == 0 {
+			c.hint = "There is no notice on the screen; /toasts lists the earlier ones."
+		}
+		r.toasts = r.toasts.dismiss()
 	case ActExpand:
 		r.read()
 	case ActRedraw:
@@ -145,7 +150,7 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 	case ActScrollBottom:
 		c.tr.end()
 	case ActSettings:
-		c.hint = "Settings are not there yet: `agent config edit` opens setup.json."
+		return r.settings("")
 	}
 	return nil
 }
@@ -331,14 +336,6 @@ func (r *Root) mode() string {
 }
 
 type modeMsg struct{ mode string }
-
-func (r *Root) models() tea.Cmd {
-	r.open(waitingPicker(modelsPicker, "Models", "type to filter", func(row PickRow) tea.Msg { return modelMsg{row.Value.(ModelInfo)} }))
-	return func() tea.Msg {
-		rows, err := r.agent.Models(r.ctx)
-		return modelsMsg{rows, err}
-	}
-}
 
 type modelMsg struct{ ModelInfo }
 

@@ -10,7 +10,6 @@ import (
 
 	"varve/internal/harness/drive"
 	"varve/internal/session"
-	"varve/internal/tui/paint"
 	"varve/internal/words"
 )
 
@@ -104,7 +103,7 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 	default:
 		r.chat.tr.asks(waitsHere)
 	}
-	if !r.runs() {
+	if !r.atWork() {
 		r.overlays = slices.DeleteFunc(slices.Clone(r.overlays), func(o overlay) bool { c, ok := o.(*Confirm); return ok && c.OfTurn })
 	}
 	var cmds []tea.Cmd
@@ -114,23 +113,22 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 	if fresh {
 		for _, e := range m.Entries {
 			if ev, ok := e.Event.(session.ToastPosted); ok && words.Toast(ev) != "" {
-				r.say(ev.Level, words.Toast(ev))
-				r.toasts = r.toasts.offering(words.Toast(ev), words.Offer(ev.Actions))
+				r.noted(ev)
 			}
-			if _, ok := e.Event.(session.TurnEnded); ok && !r.chat.focused {
-				cmds = append(cmds, paint.Notify("Varve: the turn has ended"), paint.Bell())
+			if ev, ok := e.Event.(session.TurnEnded); ok {
+				cmds = append(cmds, r.tells(endWords(ev)))
 			}
 		}
 	}
-	return tea.Batch(append(cmds, r.chat.questions(r), r.follow())...)
+	return tea.Batch(append(cmds, r.chat.questions(r), r.learnTitle(), r.follow())...)
 }
 
 // say shows a toast.
 func (r *Root) say(level, text string) {
 	r.toasts = r.toasts.at(r.now).post(level, text, r.now)
 	r.past = append(r.past, toast{level: level, text: text, count: 1, until: r.now})
-	if len(r.past) > 500 {
-		r.past = r.past[len(r.past)-500:]
+	if len(r.past) > pastKept {
+		r.past = r.past[len(r.past)-pastKept:]
 	}
 }
 

@@ -47,11 +47,11 @@ func (r *Root) givenUp(m givenUpMsg) {
 	}
 }
 
-// quit leaves. A turn that runs is asked about first, unless it only waits for
+// quit leaves. Work that goes on is asked about first, unless it only waits for
 // an answer that could not be recorded any more.
 func (r *Root) quit() tea.Cmd {
 	switch {
-	case !r.runs():
+	case !r.atWork():
 		return tea.Quit
 	case r.chat.question == nil:
 		r.askQuit()
@@ -69,11 +69,14 @@ func (r *Root) quit() tea.Cmd {
 // who presses it again and again wants out.
 func (r *Root) askQuit() {
 	r.chat.hint = ""
-	says := "A turn is running. Quitting interrupts it; the session is kept, and can be resumed."
-	if r.fault != "" {
-		says = "A turn is running, and the session can't be written: what came since could not be recorded and will be lost."
+	says, does := "A turn is running. Quitting interrupts it; the session is kept, and can be resumed.", "Interrupt and quit"
+	if !r.runs() {
+		says, does = "The conversation is being summarized. Quitting stops that; what was accepted is kept, and /compact goes on with it.", "Stop and quit"
 	}
-	box := NewConfirm("Quit", says, Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and quit", Key: "y", Msg: quitMsg{}})
+	if r.fault != "" {
+		says = "Work is under way, and the session can't be written: what came since could not be recorded and will be lost."
+	}
+	box := NewConfirm("Quit", says, Choice{Label: "Stay", Key: "n"}, Choice{Label: does, Key: "y", Msg: quitMsg{}})
 	box.Quit, box.OfTurn = quitMsg{}, true
 	r.open(box)
 }
@@ -85,3 +88,8 @@ type (
 
 // runs reports whether a turn is worked on here.
 func (r *Root) runs() bool { return working(r.state) && r.ours && !r.paused() }
+
+// atWork reports whether a turn or a compaction without one is worked on here.
+func (r *Root) atWork() bool {
+	return r.runs() || !working(r.state) && r.state.Branch.Compaction != nil && r.ours && !r.busy
+}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 )
 
 func statusOf(w int, id Identity, s session.State) string {
-	return statusLine(w, plainLook(plainTime()), id, s, false)
+	return statusLine(w, plainLook(plainTime()), id, s, false, "")
 }
 
 func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
@@ -43,7 +44,13 @@ func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
 	beyond := state(120_000, 0, "provider")
 	script := id
 	script.Script = true
-	none := id
+	none, puppet, priced := id, script, id
+	puppet.Puppet = true
+	priced.Price = func(session.UsageOf) (float64, bool) { return 0.5, true }
+	by := func(who, reason string) (s session.State) {
+		s.Branch.ChosenBy, s.Branch.Reason = who, reason
+		return s
+	}
 	none.Model = session.Model{}
 	for _, c := range []struct {
 		name string
@@ -66,6 +73,10 @@ func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
 		{"window of another model", id, other, "acme/other · ask · ⎇ main · ~/work/greet | 120k tokens"},
 		{"unknown window, beyond the estimate", id, beyond, "acme/large · ask · ⎇ main · ~/work/greet | 120k tokens"},
 		{"a script", script, session.State{}, "acme/large (a script) · ask · ⎇ main · ~/work/greet | new"}, // PRV-11
+		{"a puppet", puppet, session.State{}, "acme/large (a puppet) · ask · ⎇ main · ~/work/greet | new"},
+		{"by the router", id, by("router", ""), "acme/large (router) · ask · ⎇ main · ~/work/greet | new"},
+		{"by flag, thinking", id, by("flag", "high"), "acme/large (--model) · ask · thinks high · ⎇ main · ~/work/greet | new"},
+		{"by prices", priced, state(1234, 0, "provider", used, paid), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · ~$0.542"},
 		{"no model", none, session.State{}, "no model · ask · ⎇ main · ~/work/greet | new"},
 	} {
 		got := statusOf(100, c.id, c.s)
@@ -93,4 +104,24 @@ func TestStatusLineNarrow(t *testing.T) { // TUI-6, TUI-9
 	if got := statusOf(20, Identity{Model: session.Model{Provider: "acme", Model: "large"}, Mode: "ask", Workspace: "/w"}, session.State{}); !strings.HasPrefix(got, "acme/large") {
 		t.Errorf("%q", got)
 	}
+}
+
+// In which order things give way, at the widths that matter.
+func TestGoldenStatus(t *testing.T) { // TUI-6, TUI-9
+	var s session.State
+	cost := 0.0421
+	s.Branch.Name, s.Branch.Reason, s.Branch.ChosenBy = "日本語", "high", "router"
+	s.Branch.Sent.Room.N, s.Branch.Size.Reported, s.Branch.Size.Since = 200_000, 150_000, 1
+	s.Branch.Queue = []session.Queued{{Kind: "queue"}, {Kind: "steer"}}
+	s.Session.Usage = []session.UsageOf{{Sum: session.Usage{Input: 1000, Output: 200, Cost: &cost}}}
+	id := Identity{Workspace: "/home/ada/work/greet", Home: "/home/ada", GitBranch: "feature/挨拶", Mode: "full", Model: session.Model{Provider: "acme", Model: "large-2026"}}
+	var b strings.Builder
+	for _, w := range []int{140, 120, 100, 80, 60, 40, 20} {
+		for _, doing := range []string{"", "answer needed"} {
+			line := statusLine(w, plainLook(plainTime()), id, s, true, doing)
+			fits(t, []string{line}, w, 1)
+			fmt.Fprintf(&b, "%3d|%s|\n", w, line)
+		}
+	}
+	golden(t, "status", "The folder gives way first, then git's branch, the reasoning, the money, the branch; the bar becomes its number and the queue a count; what goes on stays longest, the model and the mode always.", b.String())
 }

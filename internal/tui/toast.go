@@ -14,6 +14,7 @@ type toast struct {
 	level string // info, success, warning, error
 	text  string
 	offer string // what can be done about it
+	about string // what it is about: what comes later of the same takes its place; "" for nothing
 	count int    // how often it came
 	until time.Time
 	stays bool // it does not go by itself
@@ -95,49 +96,108 @@ func (t toasts) offering(text, offer string) toasts {
 	return out
 }
 
-// dismiss takes the newest off.
-func (t toasts) dismiss() toasts {
-	if len(t) == 0 {
-		return t
-	}
-	return append(toasts(nil), t[:len(t)-1]...)
+// over takes off what is over now that something new is said of a subject: all
+// of it, but a mere info leaves what went wrong.
+func (t toasts) over(subject, level string) toasts {
+	return slices.DeleteFunc(slices.Clone(t), func(x toast) bool {
+		return subject != "" && x.about == subject && (level != "info" || x.level == "info" || x.level == "success")
+	})
 }
 
-// view draws the toasts, newest last, each at most two lines of width w.
-func (t toasts) view(w int, l look) []string {
-	var out []string
-	for _, x := range t {
-		ink, mark := inkDim, "·"
-		switch x.level {
-		case "success":
-			ink, mark = inkOK, "✓"
-		case "warning":
-			ink, mark = inkWarn, "!"
-		case "error":
-			ink, mark = inkError, "✗"
+// telling notes what the toast of a text is about.
+func (t toasts) telling(text, subject string) toasts {
+	text = toastText(text)
+	out := slices.Clone(t)
+	for i := range out {
+		if out[i].text == text {
+			out[i].about = subject
 		}
-		text := x.text
+	}
+	return out
+}
+
+// dismiss takes the newest off.
+func (t toasts) dismiss() toasts { return t.without1(len(t) - 1) }
+
+func (t toasts) without1(i int) toasts {
+	if i < 0 || i >= len(t) {
+		return t
+	}
+	return slices.Delete(slices.Clone(t), i, i+1)
+}
+
+// fit leaves those that have a row where there are so many, the newest and
+// errors rather than others.
+func (t toasts) fit(rows int) toasts {
+	out := slices.Clone(t)
+	for len(out) > max(rows, 0) {
+		drop := max(slices.IndexFunc(out, func(x toast) bool { return x.level != "error" }), 0)
+		out = slices.Delete(out, drop, drop+1)
+	}
+	return out
+}
+
+// A toastRow is a line of a toast, and which one it belongs to.
+type toastRow struct {
+	text string
+	of   int
+}
+
+// rows draws the toasts, newest last, in at most so many lines of width w: one
+// each, and what is left for the newest, two at most. Where one is cut, /toasts
+// has the rest. hides is what is said of the key that takes the newest off.
+func (t toasts) rows(w, most int, hides string, l look) (out []toastRow) {
+	room := max(w-2, 8)
+	for i, x := range t {
+		ink, mark := x.mark()
+		times := ""
 		if x.count > 1 {
-			text += " (×" + itoa(x.count) + ")"
+			times = " (×" + itoa(x.count) + ")"
 		}
-		lines := plain.Wrap(text, max(w-2, 8))
-		if len(lines) > 2 {
-			lines = append(lines[:1], plain.Truncate(lines[1]+" …", max(w-2, 8)))
+		lines, keep := plain.Wrap(x.text+times, room), 1
+		last := i == len(t)-1
+		if last && most > len(t) && x.offer == "" {
+			keep = 2
 		}
-		for i, s := range lines {
+		if len(lines) > keep {
+			rest := " …" + times
+			if w >= overlayNarrow {
+				rest += " /toasts"
+			}
+			cut := strings.TrimSuffix(strings.Join(lines[keep-1:keep+1], " "), times)
+			cut = strings.TrimSuffix(plain.Truncate(cut+" ", room-plain.Width(rest)+1), "…")
+			lines = append(lines[:keep-1], strings.TrimSpace(cut)+rest)
+		}
+		for j, s := range lines {
 			lead := mark + " "
-			if i > 0 {
+			if j > 0 {
 				lead = "  "
 			}
-			out = append(out, l.ink(ink, lead+s))
+			out = append(out, toastRow{l.ink(ink, lead+s), i})
 		}
-		if x.offer != "" {
-			for _, s := range plain.Wrap(x.offer, max(w-2, 8)) {
-				out = append(out, l.ink(inkDim, "  "+s))
+		if last && most > len(t) && x.offer != "" {
+			out = append(out, toastRow{l.ink(inkDim, "  "+plain.Truncate(x.offer, room)), i})
+		}
+		if at := len(out) - 1; last && hides != "" && (x.stays || x.level == "error" || x.level == "warning") {
+			if gap := w - plain.Width(out[at].text) - plain.Width(hides); gap >= 2 {
+				out[at].text += strings.Repeat(" ", gap) + l.ink(inkDim, hides)
 			}
 		}
 	}
 	return out
+}
+
+// mark is how a level looks, without colour too.
+func (x toast) mark() (ink, mark string) {
+	switch x.level {
+	case "success":
+		return inkOK, "✓"
+	case "warning":
+		return inkWarn, "!"
+	case "error":
+		return inkError, "✗"
+	}
+	return inkDim, "·"
 }
 
 func itoa(n int) string {

@@ -13,7 +13,14 @@ import (
 )
 
 // shownToasts are their marks and texts, oldest first.
-func shownToasts(t toasts) string { return strings.Join(t.view(200, plainLook(plainTime())), "\n") }
+func shownToasts(t toasts) string { return strings.Join(toastLines(t, 200, len(t)), "\n") }
+
+func toastLines(t toasts, w, most int) (out []string) {
+	for _, x := range t.rows(w, most, "", plainLook(plainTime())) {
+		out = append(out, x.text)
+	}
+	return out
+}
 
 func TestToastsAreBounded(t *testing.T) { // TUI-7, case TUI-17
 	var list toasts
@@ -82,7 +89,7 @@ func TestSameToastIsCounted(t *testing.T) { // case TUI-17
 func TestToastIsClean(t *testing.T) { // case TUI-17, SEC-5
 	list := toasts(nil).post("info", "a\x1b[31mb\x07c\n\n"+strings.Repeat("long ", 400)+"\u202e", plainTime())
 	for _, w := range []int{10, 20, 40, 80} {
-		out := list.view(w, plainLook(plainTime()))
+		out := toastLines(list, w, 4)
 		if len(out) > 2 {
 			t.Errorf("%d lines at width %d", len(out), w)
 		}

@@ -98,7 +98,9 @@ func endsLink(r rune) bool { return r <= ' ' || strings.ContainsRune("<>()[]\"'`
 // click is a click on the conversation, what waits, or what is written.
 func (r *Root) click(x, y int) tea.Cmd {
 	c := r.chat
-	switch {
+	switch i := y - c.toasted; {
+	case i >= 0 && i < len(c.toasts):
+		r.toasts = r.toasts.without1(c.toasts[i].of)
 	case y < c.tr.height:
 		if u := c.tr.linkAt(x, y); u != "" {
 			return r.copied(u)

@@ -15,7 +15,7 @@ func (d *reader) View(Frame) string { return "" }
 func (d *reader) draw(f Frame) (lines []string, x, y int, cursor bool) {
 	d.takes()
 	l := d.r.look()
-	below := d.r.toasts.view(f.W, l)
+	var below []string
 	switch {
 	case d.r.fault != "":
 		below = append(below, l.ink(inkError, plain.Truncate("✗ "+plain.Clean(d.r.fault), f.W)))
@@ -30,6 +30,7 @@ func (d *reader) draw(f Frame) (lines []string, x, y int, cursor bool) {
 	}
 	d.choose(lines, f.Theme)
 	d.marks(lines, f.Theme)
+	d.r.chat.layToasts(d.r, lines, f.W, f.H, l)
 	lines = append(lines, below...)
 	if d.ask != nil {
 		row, cx := d.ask.view("search: ", "", f.W, f.Theme)

@@ -29,7 +29,7 @@ func (r *Root) View() tea.View {
 	if r.looks.Mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
-	v.WindowTitle = r.title()
+	v.WindowTitle, v.ProgressBar = r.title(), r.progress()
 	if r.tooSmall() {
 		v.Content = plain.Truncate("window too small", max(w, 1))
 		return v
@@ -63,18 +63,6 @@ func (r *Root) View() tea.View {
 		v.Cursor = tea.NewCursor(min(x, w-1), y)
 	}
 	return v
-}
-
-// title says in the window's title what is going on (TUI-11).
-func (r *Root) title() string {
-	name := plain.Clean(shortPath(r.id.Workspace, r.id.Home))
-	switch {
-	case r.chat.question != nil:
-		return "? Varve " + name
-	case working(r.state) && !r.paused(), compacting(r.state) && (r.ours || r.busy):
-		return "● Varve " + name
-	}
-	return "Varve " + name
 }
 
 func firstRow(s string) string {

@@ -29,13 +29,15 @@ type screen struct {
 	body          bytes.Buffer // what ren flushes to
 	prelude       string       // goes before the next frame
 	leave         string       // gives back what the frames so far took; empty if nothing
-	modes         [5]string    // as last set
+	modes         [6]string    // as last set
+	progress      bool         // the terminal is known to show progress
 	shown         bool         // the cursor
 	out           []byte
 }
 
 func newScreen(env []string, w, h int) *screen {
 	s := &screen{term: uv.Environ(env).Getenv("TERM"), profile: colorprofile.Env(env), method: ansi.WcWidth}
+	s.progress = knowsProgress(uv.Environ(env).Getenv)
 	s.plain = s.term == "" || s.term == "dumb" || strings.HasPrefix(s.term, "linux")
 	s.enter()
 	s.resize(w, h)
@@ -62,7 +64,7 @@ func (s *screen) enter() {
 		s.prelude += ansi.SetModeUnicodeCore
 	}
 	s.body.Reset()
-	s.shown, s.modes, s.drawn, s.leave = false, [5]string{}, false, ""
+	s.shown, s.modes, s.drawn, s.leave = false, [6]string{}, false, ""
 }
 
 // leaving is the sequence that gives the terminal back as it was found.
@@ -75,6 +77,9 @@ func (s *screen) leaving() string {
 		ansi.ResetModeFocusEvent + ansi.ResetModeBracketedPaste + ansi.SetCursorStyle(0)
 	if s.method == ansi.GraphemeWidth {
 		seq += ansi.ResetModeUnicodeCore
+	}
+	if s.progress {
+		seq += ansi.ResetProgressBar
 	}
 	if !s.plain {
 		seq += ansi.ResetModifyOtherKeys + ansi.PopKittyKeyboard(1)
@@ -240,7 +245,11 @@ func tame(s string) string {
 
 // changedModes is what puts everything but the cells where v wants it. An empty wish leaves things as they are.
 func (s *screen) changedModes(v *tea.View) (seq string) {
-	for i, want := range modes(v) {
+	want := modes(v)
+	if !s.progress || want[5] == ansi.ResetProgressBar && s.modes[5] == "" { // nothing was shown yet
+		want[5] = ""
+	}
+	for i, want := range want {
 		if want != "" && s.modes[i] != want {
 			s.modes[i] = want
 			seq += want
@@ -249,7 +258,7 @@ func (s *screen) changedModes(v *tea.View) (seq string) {
 	return seq
 }
 
-func modes(v *tea.View) [5]string {
+func modes(v *tea.View) [6]string {
 	mouse := ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseAnyEvent + ansi.ResetModeMouseExtSgr
 	switch v.MouseMode {
 	case tea.MouseModeCellMotion:
@@ -279,7 +288,37 @@ func modes(v *tea.View) [5]string {
 	if v.WindowTitle != "" {
 		title = ansi.SetWindowTitle(printable(v.WindowTitle))
 	}
-	return [5]string{mouse, focus, paste, style, title}
+	return [6]string{mouse, focus, paste, style, title, progress(v.ProgressBar)}
+}
+
+func progress(bar *tea.ProgressBar) string {
+	if bar == nil {
+		return ansi.ResetProgressBar
+	}
+	switch bar.State {
+	case tea.ProgressBarDefault:
+		return ansi.SetProgressBar(bar.Value)
+	case tea.ProgressBarError:
+		return ansi.SetErrorProgressBar(bar.Value)
+	case tea.ProgressBarIndeterminate:
+		return ansi.SetIndeterminateProgressBar
+	case tea.ProgressBarWarning:
+		return ansi.SetWarningProgressBar(bar.Value)
+	}
+	return ansi.ResetProgressBar
+}
+
+// knowsProgress reports a terminal that shows OSC 9;4 as progress. Others take OSC 9 for a notification, so
+// only those that name themselves get it, and none through tmux or screen.
+func knowsProgress(getenv func(string) string) bool {
+	if getenv("TMUX") != "" || getenv("STY") != "" {
+		return false
+	}
+	switch getenv("TERM_PROGRAM") {
+	case "ghostty", "WezTerm":
+		return true
+	}
+	return getenv("WT_SESSION") != "" || getenv("ConEmuANSI") == "ON" || strings.Contains(getenv("TERM"), "ghostty")
 }
 
 // printable is s on one line, without anything that could end or start a sequence.

@@ -155,3 +155,38 @@ func TestNoSize(t *testing.T) {
 		}
 	}
 }
+
+// TUI-11: progress goes to terminals that are known to show it, is given back, and costs nothing while it stays.
+func TestProgress(t *testing.T) {
+	for _, c := range []struct {
+		env   []string
+		shows bool
+	}{
+		{[]string{"TERM=xterm-ghostty"}, true},
+		{[]string{"TERM=xterm-256color", "TERM_PROGRAM=WezTerm"}, true},
+		{[]string{"TERM=xterm-256color", "WT_SESSION=1"}, true},
+		{[]string{"TERM=xterm-256color"}, false},
+		{[]string{"TERM=xterm-256color", "TERM_PROGRAM=iTerm.app"}, false},
+		{[]string{"TERM=tmux-256color", "TERM_PROGRAM=WezTerm", "TMUX=/tmp/x"}, false},
+	} {
+		s := newScreen(c.env, 20, 3)
+		v := tea.NewView("x")
+		if out := string(s.frame(v)); strings.Contains(out, "\x1b]9;4") {
+			t.Errorf("%v: nothing was to be shown: %q", c.env, out)
+		}
+		v.ProgressBar = tea.NewProgressBar(tea.ProgressBarIndeterminate, 0)
+		if out := string(s.frame(v)); strings.Contains(out, "\x1b]9;4;3") != c.shows {
+			t.Errorf("%v: %q", c.env, out)
+		}
+		if out := s.frame(v); len(out) > 0 {
+			t.Errorf("%v: it is told again: %q", c.env, out)
+		}
+		if strings.Contains(s.leaving(), "\x1b]9;4;0") != c.shows {
+			t.Errorf("%v: leaving is %q", c.env, s.leaving())
+		}
+		v.ProgressBar = nil
+		if out := string(s.frame(v)); strings.Contains(out, "\x1b]9;4;0") != c.shows {
+			t.Errorf("%v: at the end: %q", c.env, out)
+		}
+	}
+}
