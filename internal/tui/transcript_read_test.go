@@ -400,6 +400,36 @@ func TestTranscriptSearchFromAbove(t *testing.T) { // TUI-3
 	})
 }
 
+// In an item that is larger than the window too a search goes on from what is in
+// view, and begins there.
+func TestTranscriptSearchInTallItem(t *testing.T) { // TUI-3
+	onStage(t, 60, 20, noColours(), func(s *stage) {
+		s.begun()
+		var out strings.Builder
+		for i := 1; i <= 400; i++ {
+			fmt.Fprintf(&out, "line %d\n", i)
+			if i%50 == 0 {
+				fmt.Fprintf(&out, "a marmot, the %d.\n", i/50)
+			}
+		}
+		s.a.put(session.ShellRan{}, "$ make\n"+out.String())
+	}, func(s *stage) {
+		s.press("<ctrl+o>/marmot<enter>")
+		s.sees("the 8.", "8 of 8")
+		s.press("n")
+		s.sees("the 7.", "7 of 8")
+		s.press("<home>")
+		s.lacks("the 1.")
+		s.press("N")
+		s.sees("the 1.", "1 of 8")
+		s.press("G")
+		s.press("n")
+		s.sees("the 8.", "8 of 8")
+		s.press("<home>/marmot<enter>") // none above: the first below
+		s.sees("the 1.", "1 of 8")
+	})
+}
+
 // The mouse can be left to the terminal, at any time.
 func TestMouseIsSwitchable(t *testing.T) { // TUI-9, case TUI-08
 	onStage(t, 80, 24, Options{Looks: setup.Appearance{Mouse: true}}, func(s *stage) { s.talk() }, func(s *stage) {
