@@ -89,7 +89,7 @@ func playTranscript(h *tuiHouse) { // TUI-3, case TUI-08
 	x.gone("\n  7\n")
 	x.in(keyEnter)
 	x.sees("\n  7\n")
-	x.in("c") // as it was written: no margin, nothing around it
+	x.in("c")                                                                                                                // as it was written: no margin, nothing around it
 	x.tells("\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n"))) // its exit code behind
 	x.in("/")
 	x.sees("search:")
