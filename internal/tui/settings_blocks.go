@@ -204,7 +204,8 @@ func (s *settings) looksRows() []setRow {
 	mouse.enter = func() tea.Cmd {
 		return s.set("appearance.mouse", s.saved("appearance.mouse", "the mouse is "+map[bool]string{true: "off", false: "on"}[a.Mouse]), !a.Mouse)
 	}
-	rows := []setRow{s.chooses(s.scalar("appearance.theme", "Theme", a.Theme), ThemeNames(), same), mouse}
+	rows := []setRow{s.chooses(s.scalar("appearance.theme", "Theme", a.Theme), ThemeNames(), same), mouse,
+		s.chooses(s.scalar("appearance.diff", "Changes", diffWord(a.Diff)), []string{"auto", oneColumn}, diffWord)}
 	_, problems := NewKeymap(a.Keys)
 	keys := says("keys:note", "keys: as they come; appearance.keys in setup.json changes them")
 	if len(a.Keys) > 0 {
@@ -217,10 +218,14 @@ func (s *settings) looksRows() []setRow {
 	return rows
 }
 
-// looksChanged takes theme and mouse as they are now.
+// looksChanged takes what of the appearance can change at once.
 func (r *Root) looksChanged(info SettingsInfo) {
 	a := info.Set.Appearance
 	r.looks.Theme, r.looks.Mouse = a.Theme, a.Mouse
+	if r.looks.Diff != a.Diff {
+		r.looks.Diff = a.Diff
+		r.chat.tr.beside(a.Diff != oneColumn)
+	}
 	r.restyle()
 }
 
