@@ -52,6 +52,11 @@ func TestInterface(t *testing.T) {
 		{"files back", playFilesBack},
 		{"fork beside", playForkBeside},
 		{"compaction", playCompaction},
+		{"notices", playNotices},
+		{"notices of before", playNoticesOfBefore},
+		{"storm", playStorm},
+		{"orphan", playOrphan},
+		{"plain", playPlain},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
