@@ -32,6 +32,7 @@ import (
 type flags struct {
 	model, mode string
 	cont        bool
+	plain       bool
 }
 
 // A machine is this program on this machine: folders, settings, workspace.
@@ -79,6 +80,9 @@ func newMachine(f *flags) (*machine, error) {
 			return nil, exit(exitUsage, "--mode: %w", err)
 		}
 		over["permissions.mode"] = f.mode
+	}
+	if f.plain {
+		over["appearance.plain"] = "true"
 	}
 	m.load = setup.Options{Path: folders.Setup(), State: folders.State, Flags: over, Keyring: setup.OSKeyring()}
 	m.set, m.fault = setup.Load(m.load)
