@@ -67,7 +67,7 @@ func (s *Setup) scalars() []scalar {
 			says: "`auto` draws the two sides of a change beside each other in a window of 120 columns, `unified` always one below the other",
 		},
 		{path: "log.sync", field: &s.Log.Sync, def: "turn", oneOf: []string{"turn", "always", "never"}, says: "when the session file is synced"},
-		{path: "network.ca_file", field: &s.Network.CAFile, def: "", says: "PEM file of a private CA, added to the system's"},
+		{path: "network.ca_file", field: &s.Network.CAFile, def: "", says: "PEM file of a private CA, added to the system's; looked for in this file's folder"},
 	}
 }
 
