@@ -100,8 +100,8 @@ demo-check: ## the demo's work done by the real program, headless and on screen
 	@go test -list '^TestDemo' ./cmd/agent | grep -q '^TestDemo' || { echo "make demo-check: cmd/agent has no TestDemo..." >&2; exit 1; }
 	go test -count=1 -v -run '^TestDemo' ./cmd/agent
 
-pictures: ## the screens as text, one moment each
-	@find internal/tui cmd -path '*testdata*' -name '*.golden' 2>/dev/null | sort | while read -r f; do printf '\n== %s\n\n' "$$f"; cat "$$f"; done
+pictures: ## screens of the real program as SVG, into docs/pictures
+	PICTURES=1 go test -count=1 -run '^TestPictures' ./cmd/agent
 
 install: build ## put agent into PREFIX/bin (~/.local/bin)
 	@mkdir -p "$(DESTDIR)$(PREFIX)/bin"

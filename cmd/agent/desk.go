@@ -36,7 +36,8 @@ type desk struct {
 	local *harness.Local
 	err   error
 
-	calm calm
+	calm  calm
+	other otherSession
 
 	drafts  sync.Mutex
 	draft   draftFile
@@ -66,18 +67,20 @@ func (d *desk) start(path string) {
 	d.open, d.path = open, path
 	go func() {
 		defer close(open)
-		l, err := d.opened(path)
+		l, err := d.opened(path, "")
 		d.mu.Lock()
 		d.local, d.err = l, err
 		d.mu.Unlock()
 	}()
 }
 
-func (d *desk) opened(path string) (*harness.Local, error) {
+func (d *desk) opened(path, branch string) (*harness.Local, error) {
 	if path == "" {
 		return harness.Start(d.ctx, d.opts)
 	}
-	return harness.Resume(d.ctx, d.opts, path)
+	o := d.opts
+	o.Branch = branch
+	return harness.Resume(d.ctx, o, path)
 }
 
 // at waits until the session is open.
@@ -157,6 +160,11 @@ func (d *desk) Shell(ctx context.Context, command string) error {
 }
 
 func (d *desk) Switch(ctx context.Context, id string) (tui.Identity, error) {
+	return d.OpenAt(ctx, id, "")
+}
+
+// OpenAt opens a branch of a session, "" for the one that was used last.
+func (d *desk) OpenAt(ctx context.Context, id, branch string) (tui.Identity, error) {
 	path := ""
 	if id != "" {
 		var err error
@@ -166,13 +174,16 @@ func (d *desk) Switch(ctx context.Context, id string) (tui.Identity, error) {
 	}
 	old, _ := d.at(ctx) // one that could not be opened can be left
 	if old != nil && path != "" && old.Session.Path() == path {
-		return d.Identity(), nil
+		if branch == "" || branch == old.Branch {
+			return d.Identity(), nil
+		}
+		return d.Branch(ctx, branch)
 	}
 	if err := d.move(path); err != nil {
 		return tui.Identity{}, err
 	}
 	// The other one is opened first: where that fails, this one stays.
-	l, err := d.opened(path)
+	l, err := d.opened(path, branch)
 	if err != nil {
 		return tui.Identity{}, err
 	}
@@ -224,10 +235,6 @@ func (d *desk) move(path string) error {
 	return nil
 }
 
-func (d *desk) Models(ctx context.Context) ([]tui.ModelInfo, error) {
-	return d.m.models(ctx), nil
-}
-
 func (d *desk) Rule(ctx context.Context, call session.ItemID) (string, error) {
 	l, err := d.at(ctx)
 	if err != nil {
@@ -271,14 +278,6 @@ func (d *desk) Context(ctx context.Context) (tui.ContextInfo, error) {
 		return tui.ContextInfo{}, err
 	}
 	return contextOf(d.m.report(ctx, l.Session, l.State())), nil
-}
-
-func (d *desk) Summarizers(ctx context.Context) (string, error) {
-	l, err := d.at(ctx)
-	if err != nil {
-		return "", err
-	}
-	return d.m.summarizersText(ctx, l.State().Branch.Model), nil
 }
 
 func (d *desk) Lost(ctx context.Context) bool {

@@ -111,34 +111,42 @@ func (d *desk) Limbs(ctx context.Context) ([]tui.Limb, error) {
 	if err != nil {
 		return nil, err
 	}
+	return limbs(l.Session, l.Branch), nil
+}
+
+// limbs are the branches of a session; here is the one on the screen.
+func limbs(s *harness.Session, here string) []tui.Limb {
 	line := func(q session.Seq, b int) string {
-		text, err := l.Session.Load(q, b)
+		text, err := s.Load(q, b)
 		if err != nil {
 			return ""
 		}
 		return words.OneLine(string(text))
 	}
 	var out []tui.Limb
-	for _, x := range l.Session.Limbs() {
-		limb := tui.Limb{Name: x.Name, Parent: x.Parent, Messages: x.Users, Here: x.Name == l.Branch, Deleted: x.Deleted}
+	for _, x := range s.Limbs() {
+		limb := tui.Limb{Name: x.Name, Parent: x.Parent, Messages: x.Users, Here: x.Name == here, Deleted: x.Deleted, From: x.From.Seq}
+		if x.From.Select == "before" {
+			limb.From--
+		}
 		if x.Title != 0 {
 			limb.Title = line(x.Title, 0)
 		}
-		if it, ok := l.Session.Item(x.First.Item()); ok && x.First != 0 {
-			if b, err := l.Session.Text(it); err == nil {
+		if it, ok := s.Item(x.First.Item()); ok && x.First != 0 {
+			if b, err := s.Text(it); err == nil {
 				limb.First = words.OneLine(string(b))
 			}
 		}
 		for _, v := range x.Labels {
-			r := tui.Revert{Label: v.Name, Preview: line(v.At, v.Preview.B), Taken: v.Back != 0, Back: backAt(l.Session, x.Head, v.Name)}
-			if e, err := l.Session.Entry(v.At); err == nil {
+			r := tui.Revert{Label: v.Name, Preview: line(v.At, v.Preview.B), Taken: v.Back != 0, Back: backAt(s, x.Head, v.Name), At: v.At, Left: v.Left}
+			if e, err := s.Entry(v.At); err == nil {
 				r.Age = ago(e.At, time.Now())
 			}
 			limb.Reverts = append(limb.Reverts, r)
 		}
 		out = append(out, limb)
 	}
-	return out, nil
+	return out
 }
 
 // Branched reports that the session has branches that one can go to.
@@ -168,11 +176,7 @@ func (d *desk) Operate(ctx context.Context, op drive.Operation) (tui.Operated, e
 	}
 	text := ""
 	if r, ok := op.(drive.Revert); ok {
-		if it, ok := l.Session.Item(r.Message.Item()); ok {
-			if b, err := l.Session.Text(it); err == nil {
-				text = string(b)
-			}
-		}
+		text = textAt(l.Session, r.Message)
 	}
 	out, err := l.Operate(ctx, op)
 	if err != nil {

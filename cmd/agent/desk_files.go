@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -17,28 +16,7 @@ import (
 
 // PlanFiles says what an operation would do to files.
 func (d *desk) PlanFiles(ctx context.Context, op drive.Operation) (tui.FilePlan, error) {
-	l, err := d.at(ctx)
-	if err != nil {
-		return tui.FilePlan{}, err
-	}
-	var to drive.FilesTo
-	if o, ok := op.(tui.FilesBack); ok {
-		to.UndoOf = o.Restore
-	} else if to, err = l.Session.FilesAt(op); err != nil {
-		return tui.FilePlan{}, err
-	}
-	files, err := l.PlanFiles(ctx, to)
-	if errors.Is(err, harness.ErrNoRestore) || ctx.Err() != nil {
-		return tui.FilePlan{}, err
-	}
-	out := d.filePlan(files, to)
-	if err != nil {
-		out.Fault = err.Error()
-	}
-	if o, ok := op.(drive.RollBack); ok {
-		out.There = backAt(l.Session, l.Session.State(o.Branch).Branch.Head, o.Label)
-	}
-	return out, nil
+	return d.PlanAt(ctx, "", op)
 }
 
 // RestoreFiles restores files, and records it on the branch that is open.
@@ -47,14 +25,13 @@ func (d *desk) RestoreFiles(ctx context.Context, to drive.FilesTo) (tui.FilePlan
 	if err != nil {
 		return tui.FilePlan{}, err
 	}
-	files, err := l.RestoreFiles(ctx, l.Branch, to)
-	return d.filePlan(files, to), err
+	return d.RestoreAt(ctx, "", l.Branch, to)
 }
 
-func (d *desk) filePlan(f harness.Files, to drive.FilesTo) tui.FilePlan {
+func filePlan(f harness.Files, to drive.FilesTo, workspace string) tui.FilePlan {
 	out := tui.FilePlan{To: to, Restore: f.Restore, Steps: slices.Clone(f.Steps), Commands: f.Commands}
 	for i := range out.Steps {
-		out.Steps[i].Path = within(out.Steps[i].Path, d.opts.Workspace)
+		out.Steps[i].Path = within(out.Steps[i].Path, workspace)
 	}
 	return out
 }
@@ -83,7 +60,12 @@ func (d *desk) Restores(ctx context.Context) ([]tui.Restore, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := l.Session.Restores()
+	return restores(l.Session)
+}
+
+// restores are those of a session, newest first.
+func restores(s *harness.Session) ([]tui.Restore, error) {
+	all, err := s.Restores()
 	now := time.Now()
 	when := map[session.Seq]string{}
 	var out []tui.Restore

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"varve/internal/index"
@@ -16,20 +18,62 @@ import (
 // is behind it is found too, without its line.
 const maxSaid = 1000
 
-func (d *desk) Sessions(ctx context.Context) ([]tui.SessionInfo, error) {
-	all, err := d.m.sessions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	out := make([]tui.SessionInfo, len(all))
-	for i, s := range all {
-		out[i] = tui.SessionInfo{
-			ID: s.ID, Title: s.Title, Workspace: s.Workspace, Model: s.Model, Age: ago(s.Changed, now), Size: words.Bytes(s.Size),
-			Here: s.Workspace == session.PathKey(d.m.workspace), Open: s.Open, Damage: s.Damage,
+// Browse lists the sessions at once as the index knows them, and again whenever
+// more is known. Who reads slowly misses lists, never the last one.
+func (d *desk) Browse(ctx context.Context) <-chan tui.Browsed {
+	out := make(chan tui.Browsed)
+	go func() {
+		defer close(out)
+		for u := range index.Open(d.m.folders.Data, d.m.folders.State).Follow(ctx) {
+			select {
+			case out <- d.browsed(u):
+			case <-ctx.Done():
+				return
+			}
 		}
+	}()
+	return out
+}
+
+// browsed is a list as the browser shows it.
+func (d *desk) browsed(u index.Update) tui.Browsed {
+	d.mu.Lock()
+	path, branch := d.path, ""
+	if d.local != nil {
+		path, branch = d.local.Session.Path(), d.local.Branch
 	}
-	return out, nil
+	d.mu.Unlock()
+	out := tui.Browsed{Sessions: make([]tui.SessionInfo, 0, len(u.Rows)), Waiting: u.Waiting, Err: u.Err}
+	now := time.Now()
+	for _, s := range u.Rows {
+		if s.Gone() {
+			continue
+		}
+		row := tui.SessionInfo{
+			ID: s.ID, Title: cmp.Or(s.Title, s.ID), Workspace: s.Workspace, Age: ago(s.Changed, now), Size: words.Bytes(s.Size), Bytes: s.Size,
+			Changed: s.Changed, Here: d.m.here(s), Shown: s.Path == path, Damage: s.Damage, Whole: s.Whole, Model: s.Model,
+			Spent: spent(s.Usage), Messages: s.Messages, Turn: d.m.turnOf(s),
+		}
+		for _, b := range live(s) {
+			row.Branches = append(row.Branches, tui.BranchInfo{
+				Name: b.Name, Title: cmp.Or(b.Title, b.First), Age: ago(b.Changed, now), Changed: b.Changed, Model: b.Model,
+				Messages: b.Messages, Spent: spent(b.Usage), Turn: d.m.turnIn(s.ID, b.Name, b.Open), Shown: row.Shown && b.Name == branch,
+			})
+		}
+		out.Sessions = append(out.Sessions, row)
+	}
+	return out
+}
+
+// spent is money where all of it is known, else tokens, "" for nothing.
+func spent(u index.Usage) string {
+	switch n := u.Input + u.Cached + u.CacheWrite + u.Output; {
+	case u.Unpriced == 0 && u.Cost > 0:
+		return fmt.Sprintf("$%.3f", u.Cost)
+	case n > 0:
+		return words.Tokens(session.Tokens{N: int(n), By: "provider"}) + " tokens"
+	}
+	return ""
 }
 
 // Said finds the sessions of all folders in which a text was said, the newest
@@ -45,7 +89,7 @@ func (d *desk) Said(ctx context.Context, text string) ([]tui.Saying, string, err
 	if err != nil {
 		return nil, "", err
 	}
-	ids, seen := map[string]string{}, map[string]bool{}
+	ids, seen := map[string]string{}, map[string]bool{} // seen: by path, and branch where it is known
 	for _, s := range all {
 		ids[s.Path] = s.ID
 	}
@@ -53,7 +97,7 @@ func (d *desk) Said(ctx context.Context, text string) ([]tui.Saying, string, err
 	for _, h := range found.Hits {
 		if !seen[h.Path] {
 			seen[h.Path] = true
-			out = append(out, tui.Saying{Session: ids[h.Path], Before: h.Before, Match: h.Match, After: h.After})
+			out = append(out, tui.Saying{Session: ids[h.Path], Branch: h.Branch, Before: h.Before, Match: h.Match, After: h.After})
 		}
 	}
 	for _, p := range found.Sessions {

@@ -17,8 +17,27 @@ import (
 	"varve/internal/setup"
 )
 
-// historyLines is how many lines the composer remembers.
-const historyLines = 1000
+// historyLines is how many lines the composer remembers; those of other folders
+// leave room for as many of this one.
+const (
+	historyLines  = 1000
+	historyOthers = 300
+)
+
+// A historyLine is what was written, and in which folder. Lines of earlier
+// versions are the text alone, as a string.
+type historyLine struct {
+	Folder string `json:"folder,omitempty"`
+	Line   string `json:"line"`
+}
+
+func (l *historyLine) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, &l.Line)
+	}
+	type plain historyLine
+	return json.Unmarshal(b, (*plain)(l))
+}
 
 // A draftFile holds what is written and not sent in one window. A folder that the
 // program is started in has as many as there were windows in it at once. A lock
@@ -123,7 +142,7 @@ func (d *desk) Remember(_ context.Context, line string) error {
 	if err := setup.Private(d.m.folders.State); err != nil {
 		return err
 	}
-	b, err := json.Marshal(line)
+	b, err := json.Marshal(historyLine{d.folder, line})
 	if err != nil {
 		return err
 	}
@@ -135,6 +154,8 @@ func (d *desk) Remember(_ context.Context, line string) error {
 	return errors.Join(err, f.Close())
 }
 
+// History returns the lines of other folders before those of this one, so that
+// a walk or a search from the newest on finds this folder's first (TUI-4).
 func (d *desk) History(context.Context) ([]string, error) {
 	f, err := os.Open(d.historyPath())
 	if errors.Is(err, os.ErrNotExist) {
@@ -144,14 +165,21 @@ func (d *desk) History(context.Context) ([]string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	var out []string
+	var here, others []string
 	sc := bufio.NewScanner(f)
 	sc.Buffer(nil, 4<<20)
 	for sc.Scan() {
-		var s string
-		if json.Unmarshal(sc.Bytes(), &s) == nil {
-			out = append(out, s)
+		var l historyLine
+		switch {
+		case json.Unmarshal(sc.Bytes(), &l) != nil || l.Line == "":
+		case l.Folder == d.folder:
+			here = append(here, l.Line)
+		default:
+			others = append(others, l.Line)
 		}
 	}
-	return out[max(len(out)-historyLines, 0):], sc.Err()
+	room := max(historyLines-len(here), historyOthers)
+	others = others[max(len(others)-room, 0):]
+	here = here[max(len(here)-(historyLines-len(others)), 0):]
+	return append(others, here...), sc.Err()
 }

@@ -190,6 +190,41 @@ func TestHistoryIsTheNewest(t *testing.T) { // TUI-4
 	}
 }
 
+// Prompts of other folders are in the history, before those of this one: a walk or
+// a search from the newest on comes to this folder's first.
+func TestHistoryOfThisFolderComesFirst(t *testing.T) { // TUI-4
+	d := newTestDesk(t)
+	home := d.folder
+	if err := os.WriteFile(d.historyPath(), []byte("\"of an earlier version\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	say := func(folder string, n int) {
+		t.Helper()
+		d.folder = folder
+		for i := range n {
+			if err := d.Remember(t.Context(), fmt.Sprintf("%s %d", filepath.Base(folder), i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	here := filepath.Base(home)
+	say(home, 2)
+	say("/other", 2)
+	d.folder = home
+	want := []string{"of an earlier version", "other 0", "other 1", here + " 0", here + " 1"}
+	if got, err := d.History(t.Context()); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, want %q (%v)", got, want, err)
+	}
+	// However much was written here, the newest of other folders are found.
+	say(home, historyLines)
+	say("/other", 1)
+	d.folder = home
+	got, err := d.History(t.Context())
+	if err != nil || len(got) != historyLines || !slices.Contains(got, "other 1") || got[len(got)-1] != fmt.Sprintf("%s %d", here, historyLines-1) {
+		t.Errorf("%d lines, the last is %q (%v)", len(got), got[len(got)-1], err)
+	}
+}
+
 // What completion offers: no hidden folders and no packages, and with git what
 // it does not ignore. Settings of a repository run nothing.
 func TestFilesForCompletion(t *testing.T) { // TUI-4, SEC-4

@@ -281,10 +281,10 @@ func besides(state string, x *session.Eraser) ([]beside, error) {
 	}
 	now, held := []byte{}, false
 	for line := range bytes.Lines(b) {
-		var s string
+		var l historyLine
 		text := line
-		if json.Unmarshal(line, &s) == nil {
-			text = []byte(s)
+		if json.Unmarshal(line, &l) == nil {
+			text = []byte(l.Line)
 		}
 		if _, in := x.Text(text); in {
 			held = true

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/internal/content"
+	"varve/internal/harness"
 	"varve/internal/index"
 	"varve/internal/session"
 	"varve/internal/tui/plain"
@@ -42,6 +43,40 @@ func (m *machine) rows(ctx context.Context, most time.Duration) ([]index.Info, e
 	}
 	_ = x.Save() // it is derived: without it the next list takes longer, and is the same
 	return x.Rows(), nil
+}
+
+// live are the branches of a session that a list shows: those that were not
+// deleted. A sub-agent's belongs to the branch that asked it.
+func live(s index.Info) (out []index.Branch) {
+	for _, b := range s.Branches {
+		if !b.Deleted && b.Purpose != "task" {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// turnIn says of a branch's turn that has no end whether it runs, "" where it has
+// one.
+func (m *machine) turnIn(id, branch string, open bool) string {
+	switch {
+	case !open:
+		return ""
+	case harness.Held(m.folders.State, id, branch):
+		return "a turn runs"
+	}
+	return "turn left open"
+}
+
+// turnOf is turnIn of all branches.
+func (m *machine) turnOf(s index.Info) string {
+	out := m.turnIn(s.ID, session.MainBranch, s.Open)
+	for _, b := range s.Branches {
+		if t := m.turnIn(s.ID, b.Name, b.Open); t == "a turn runs" {
+			out = t
+		}
+	}
+	return out
 }
 
 // here says whether a session belongs to this folder.

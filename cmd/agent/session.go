@@ -119,7 +119,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 			})
 		},
 	}
-	rename := &cobra.Command{
+	retitle := &cobra.Command{
 		Use: "rename ID TITLE", Short: "Give a session a title, or one of its branches", Args: takes(2, whichSession, whichTitle),
 		RunE: func(c *cobra.Command, args []string) error {
 			if branch != "" {
@@ -141,18 +141,13 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			st := s.State(session.MainBranch)
-			facts, err := drive.Admit(st, drive.Env{Run: st.Branch.Run}, drive.Rename{Title: []byte(args[1])})
-			if err != nil {
-				return sessionErr(err)
-			}
-			return sessionErr(s.Record(c.Context(), session.MainBranch, st.Branch.Head, facts))
+			return sessionErr(rename(c.Context(), s, args[1]))
 		},
 	}
-	rename.Flags().StringVar(&branch, "branch", "", "the branch that gets the title (default: the session)")
+	retitle.Flags().StringVar(&branch, "branch", "", "the branch that gets the title (default: the session)")
 	subs := append([]*cobra.Command{
-		list, show, verify, repairCommand(e, f), replaceCommand(e, f, &asJSON), redactCommand(e, f, &asJSON), requests, rename, importCommand(e, f),
-		contextCommand(e, f, &asJSON), compactCommand(e, f, &asJSON),
+		list, show, verify, repairCommand(e, f), replaceCommand(e, f, &asJSON), redactCommand(e, f, &asJSON), requests, retitle, importCommand(e, f),
+		contextCommand(e, f, &asJSON), usageCommand(e, f, &asJSON), compactCommand(e, f, &asJSON),
 	}, branchCommands(e, f, &asJSON)...)
 	for _, sub := range subs {
 		sub.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -160,6 +155,16 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	}
 	c.AddCommand(searchCommand(e, f), exportCommand(e, f))
 	return c
+}
+
+// rename gives a session a title.
+func rename(ctx context.Context, s *harness.Session, title string) error {
+	st := s.State(session.MainBranch)
+	facts, err := drive.Admit(st, drive.Env{Run: st.Branch.Run}, drive.Rename{Title: []byte(title)})
+	if err != nil {
+		return err
+	}
+	return s.Record(ctx, session.MainBranch, st.Branch.Head, facts)
 }
 
 // open opens a session as the settings say that it is to be written.
@@ -217,10 +222,19 @@ func (m *machine) list(ctx context.Context, e *env, all, deleted bool, query str
 		Bytes     int64     `json:"bytes"`
 		Open      bool      `json:"open"`
 		Damage    string    `json:"damage,omitempty"`
+		Messages  *int      `json:"messages,omitempty"` // not there until a large one was read whole
+		Branches  []string  `json:"branches,omitempty"`
 	}
 	rows := []row{}
 	for _, s := range shown {
-		rows = append(rows, row{s.ID, s.Title, s.Workspace, s.Model, s.Created, s.Changed, s.Size, s.Open, s.Damage})
+		r := row{ID: s.ID, Title: s.Title, Workspace: s.Workspace, Model: s.Model, Created: s.Created, Changed: s.Changed, Bytes: s.Size, Open: s.Open, Damage: s.Damage}
+		if s.Whole {
+			r.Messages = &s.Messages
+		}
+		for _, b := range live(s) {
+			r.Branches = append(r.Branches, b.Name)
+		}
+		rows = append(rows, r)
 	}
 	nothing := func() error {
 		if query == "" || len(rows) > 0 {
@@ -236,18 +250,19 @@ func (m *machine) list(ctx context.Context, e *env, all, deleted bool, query str
 		fprintln(e.err, asStarted("No session in this folder; `agent session list --all` shows "+words.Count(len(sessions), "session")+" elsewhere."))
 	}
 	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		title := r.Title
-		if r.Damage != "" {
-			title = "(damaged: " + r.Damage + ") " + title
-		}
-		if r.Open {
-			title = "(turn left open) " + title
-		}
+	for i, r := range rows {
+		title := words.Listed(r.Title, m.turnOf(shown[i]), r.Damage)
 		if all {
 			title += "\t" + r.Workspace
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", r.ID, ago(r.Changed, time.Now()), words.Bytes(r.Bytes), title)
+		many := "–"
+		if r.Messages != nil {
+			many = words.Count(*r.Messages, "message")
+		}
+		if len(r.Branches) > 1 {
+			many += fmt.Sprintf(", %d branches", len(r.Branches))
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", r.ID, ago(r.Changed, time.Now()), many, words.Bytes(r.Bytes), title)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

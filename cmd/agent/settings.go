@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/internal/demo"
 	"varve/internal/index"
-	"varve/internal/providers"
 	"varve/internal/providers/openaichat"
 	"varve/internal/session"
 	"varve/internal/setup"
@@ -104,6 +103,10 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			for _, p := range m.set.Unknown() {
 				fprintln(e.out, p.Error())
 			}
+			looks := tui.LookProblems(m.set.Appearance)
+			for _, p := range looks {
+				fprintln(e.out, p.Error())
+			}
 			if err := m.badRules(); err != nil {
 				return err
 			}
@@ -114,6 +117,9 @@ func configCommand(e *env, f *flags) *cobra.Command {
 			}
 			if len(m.set.Problems) > 0 {
 				return exit(exitUsage, "%s", words.Count(len(m.set.Problems), "value")+" of "+m.set.Path+" can't be used; the defaults run instead")
+			}
+			if len(looks) > 0 {
+				return exit(exitUsage, "%s", words.Count(len(looks), "line")+" of appearance can't be done as asked; the rest of it holds")
 			}
 			if len(m.set.Unknown()) > 0 {
 				fprintln(e.out, m.set.Path+" can be used; nothing reads what stands above")
@@ -148,16 +154,18 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 				return err
 			}
 			m.warn(e)
+			warnCatalogue(e)
 			return m.listModels(c.Context(), e)
 		},
 	}
-	c.AddCommand(&cobra.Command{
+	c.AddCommand(refreshCommand(e, f), &cobra.Command{
 		Use: "show PROVIDER/MODEL", Short: "Show a model's window, and who says so", Args: takes(1, whichModel),
 		RunE: func(c *cobra.Command, args []string) error {
 			m, err := newMachine(&flags{model: args[0]})
 			if err != nil {
 				return err
 			}
+			warnCatalogue(e)
 			model, _, err := m.model()
 			if err != nil {
 				return err
@@ -167,7 +175,7 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 				return exit(exitUsage, "%w", err)
 			}
 			window := t.Window
-			if window.N == 0 {
+			if window.Source != "setting" { // the provider's report goes before the catalogue (PRV-8)
 				ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
 				defer cancel()
 				if info, err := openaichat.Window(ctx, t.Endpoint, model.Model); err == nil && info.Window > 0 {
@@ -175,10 +183,17 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 				}
 			}
 			fmt.Fprintf(e.out, "%s\n  api      %s\n  address  %s\n", model, model.API, t.Endpoint.BaseURL)
+			if window.Source == "catalogue" {
+				window.Source = catalogueWords()
+			}
 			if window.N > 0 {
 				fmt.Fprintf(e.out, "  window   %d tokens (%s)\n", window.N, window.Source)
 			} else {
 				fmt.Fprintf(e.out, "  window   unknown: nothing is assumed until the provider reports one\n")
+			}
+			if known, ok := published(model, t.Endpoint.BaseURL); ok {
+				fmt.Fprintf(e.out, "  price    %s (%s)\n", priceWords(known), catalogueWords())
+				fmt.Fprintf(e.out, "  model    %s (%s)\n", cmp.Or(strings.Join(abilities(known), ", "), "answers in text"), catalogueWords())
 			}
 			return nil
 		},
@@ -194,7 +209,7 @@ func (m *machine) listModels(ctx context.Context, e *env) error {
 		if i.Model.Model == "" {
 			name = i.Model.Provider
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, i.Window, i.State)
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, windowWords(i), cmp.Or(i.State, strings.TrimSuffix(i.Key+"; "+i.Price, "; ")))
 		silent = slices.DeleteFunc(silent, func(u setup.Usable) bool { return u.Name == i.Model.Provider })
 	}
 	err := tw.Flush()
@@ -211,57 +226,6 @@ func (m *machine) listModels(ctx context.Context, e *env) error {
 // builtInServers are the servers on this machine that need no settings.
 func (m *machine) builtInServers() []setup.Usable {
 	return slices.DeleteFunc(m.set.Usables(), func(u setup.Usable) bool { return !u.BuiltIn || u.Key != setup.KeyNotNeeded })
-}
-
-// models asks every provider that can be used. One that can't be has a row
-// without a model, which says why.
-func (m *machine) models(ctx context.Context) []tui.ModelInfo {
-	var out []tui.ModelInfo
-	for name, ep := range m.demo {
-		who := "a script"
-		if name == demo.PuppetProvider {
-			who = "a puppet"
-		}
-		out = append(out, tui.ModelInfo{
-			Model: session.Model{Provider: name, API: openaichat.API, Model: playedModel(name)}, Window: fmt.Sprintf("%d tokens", ep.Window), State: who,
-		})
-	}
-	for _, u := range m.set.Usables() {
-		row := tui.ModelInfo{Model: session.Model{Provider: u.Name, API: u.API}}
-		switch {
-		case u.API != openaichat.API:
-			row.State = u.API + " is not spoken by this version"
-			out = append(out, row)
-			continue
-		case u.Key == setup.KeyMissing:
-			row.State = "no key"
-			out = append(out, row)
-			continue
-		}
-		ask, cancel := context.WithTimeout(ctx, 3*time.Second)
-		t, err := m.resolve(ask, row.Model)
-		if err == nil {
-			infos, lerr := openaichat.Models(ask, t.Endpoint)
-			for _, i := range infos {
-				window := "window unknown"
-				if i.Window > 0 {
-					window = fmt.Sprintf("%d tokens (%s)", i.Window, i.WindowSource)
-				}
-				out = append(out, tui.ModelInfo{Model: session.Model{Provider: u.Name, API: u.API, Model: i.ID}, Window: window, State: "ready"})
-			}
-			err = lerr
-		}
-		cancel()
-		// A server on this machine that nobody asked for need not be there.
-		if err != nil && (u.Key != setup.KeyNotNeeded || !u.BuiltIn || u.Name == m.set.Model.Provider) {
-			row.State = words.OneLine(err.Error())
-			if e := (*providers.Error)(nil); errors.As(err, &e) && (e.Kind == providers.Network || e.Kind == providers.Timeout) {
-				row.State = "does not answer at " + u.BaseURL
-			}
-			out = append(out, row)
-		}
-	}
-	return out
 }
 
 func doctorCommand(e *env, f *flags) *cobra.Command {

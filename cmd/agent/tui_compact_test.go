@@ -95,6 +95,10 @@ func playCompaction(h *tuiHouse) { // CMP-9, CMP-12, SUM-7, SUM-8, FIN-4, TUI-7,
 	x.sees("It never")
 	x.in(keyEsc)
 	x.sees("Summarizing was stopped.")
+	x.says("/tree") // BRW-2
+	x.sees("◆ checkpoint  ## Objective Say hello.", "· tell me much")
+	x.in(keyEsc)
+	x.gone("◆ checkpoint")
 	x.says("once more")
 	x.sees("You said: once more")
 	x.await("the end of the turn", func() bool { return h.kinds()["turn.ended"] == 4 })

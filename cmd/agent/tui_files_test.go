@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"varve/internal/providers/scripted"
 )
@@ -89,9 +88,7 @@ func playFilesBack(h *tuiHouse) { // BRN-8, BRW-3, SES-16, SES-17
 	x.sees("1 file restored. The conversation is as it was.", "Hello, friend.")
 	holds(x, "one\n")
 	x.says("/rollback")
-	x.sees("▸ v1  change it", "taken back, and nothing was done since", "files of ")
-	x.in("\x1b[B")
-	x.await("the restore chosen", func() bool { return strings.Contains(x.screen(), "▸ files of ") })
+	x.sees("▸ files of ", "v1  change it", "taken back, and nothing was done since") // what is left comes first (BRN-5)
 	x.in(keyEnter)
 	x.sees("Take a restore of files back?", "│ modify made.txt ", "▸ n  Leave them")
 	x.in("f")
@@ -138,9 +135,9 @@ func playForkBeside(h *tuiHouse) { // LOG-6, LOG-14, TUI-4
 	y := h.open("resume", h.id())
 	y.sees("Another window works on this session", "▌ story")
 	y.says("/tree")
-	y.sees("Branches of this session")
+	y.sees("Sessions · branches of")
 	y.in(keyEsc)
-	y.gone("Branches of this session")
+	y.gone("Sessions · branches of")
 	y.says("me too")
 	y.sees("Another window works here", "Your message was not sent", "▸ w  Wait until it is closed there", "f  Fork from here, and send it", "> me too")
 	y.in("w")

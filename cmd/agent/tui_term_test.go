@@ -276,6 +276,7 @@ type tuiHouse struct {
 	env    []string
 	server *scripted.Server
 	gate   chan struct{}
+	w, h   int // of a terminal that is opened
 }
 
 func newTuiHouse(t *testing.T, bin string) *tuiHouse {
@@ -284,7 +285,7 @@ func newTuiHouse(t *testing.T, bin string) *tuiHouse {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &tuiHouse{t: t, bin: bin, dir: filepath.Join(root, "w"), data: filepath.Join(root, "data"), gate: make(chan struct{})}
+	h := &tuiHouse{t: t, bin: bin, dir: filepath.Join(root, "w"), data: filepath.Join(root, "data"), gate: make(chan struct{}), w: 100, h: 30}
 	for _, dir := range []string{"w", "data", "config", "state", "home", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
 			t.Fatal(err)
@@ -363,7 +364,7 @@ func (h *tuiHouse) command(args ...string) *exec.Cmd {
 // open starts the program in a terminal.
 func (h *tuiHouse) open(args ...string) *tuiTerm {
 	h.t.Helper()
-	return tuiStart(h.t, 100, 30, h.command(args...))
+	return tuiStart(h.t, h.w, h.h, h.command(args...))
 }
 
 // ready opens it and waits for its composer.

@@ -51,12 +51,16 @@ func TestInterface(t *testing.T) {
 		{"branches", playBranches},
 		{"files back", playFilesBack},
 		{"fork beside", playForkBeside},
+		{"browser", playBrowser},
+		{"browser refuses", playBrowserRefuses},
 		{"compaction", playCompaction},
 		{"notices", playNotices},
 		{"notices of before", playNoticesOfBefore},
 		{"storm", playStorm},
 		{"orphan", playOrphan},
 		{"plain", playPlain},
+		{"settings", playSettings},
+		{"commands", playCommands},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -327,12 +331,12 @@ func playResume(h *tuiHouse) { // CLI-1, LOG-14
 	x.in("/resume")
 	x.sees("> /resume")
 	x.in(keyEnter)
-	x.sees("Sessions", "This folder", "hello")
+	x.sees("Sessions", "this folder, newest first", "▸ hello")
 	x.in("SAID: aga") // BRW-1: no title has it
 	x.sees("Where it was said", "▸ hello", "You said: again")
 	x.in(keyEnter)
 	x.gone("Where it was said")
-	x.sees("You said: again")
+	x.sees("You said: again", "> Say what you want done")
 	x.in("/resume 00000000" + keyEnter)
 	x.sees("✗")
 	x.says("still here")

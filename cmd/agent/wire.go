@@ -22,6 +22,7 @@ import (
 	"varve/internal/jsonl"
 	"varve/internal/permit"
 	"varve/internal/providers"
+	"varve/internal/providers/catalogue"
 	"varve/internal/providers/openaichat"
 	"varve/internal/session"
 	"varve/internal/setup"
@@ -65,6 +66,7 @@ func newMachine(f *flags) (*machine, error) {
 		return nil, exit(exitUsage, "this folder can't be read: %w", err)
 	}
 	m := &machine{folders: folders, workspace: ws}
+	catalogue.Use(cataloguePath(folders))
 	over := map[string]string{}
 	if f.model != "" {
 		p, name, ok := strings.Cut(f.model, "/")
@@ -196,6 +198,9 @@ func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Tar
 		t.Endpoint.Headers[k] = string(v)
 	}
 	limits := set.Limits(setup.ModelRef{Provider: model.Provider, Model: model.Model})
+	if known, ok := published(model, p.BaseURL); ok && known.Window > 0 {
+		t.Window = session.Capacity{N: known.Window, Source: "catalogue"}
+	}
 	if limits.ContextWindow != nil {
 		t.Window = session.Capacity{N: *limits.ContextWindow, Source: "setting"}
 		t.Endpoint.Window = *limits.ContextWindow

@@ -21,7 +21,7 @@ func Spent(c session.Compacting) string {
 	}
 	for _, t := range c.Tries {
 		switch {
-		case t.N == 0:
+		case t.N == 0, t.Unit == Native && unsupported(c):
 			continue
 		case t.N >= MaxTries, t.Lacking > 1:
 			return classOf(t)
@@ -60,6 +60,19 @@ func Attempt(c session.Compacting, unit string) (n int, at time.Time) {
 		}
 	}
 	return 1, time.Time{}
+}
+
+// Lacks says what follows a handoff of a unit that lacks sections (CMP-6): it is
+// asked for once more (again), the next model is asked (model), or nobody (none).
+func Lacks(c session.Compacting, unit string) string {
+	n, _ := Attempt(c, unit)
+	switch {
+	case !Reminded(c, unit) && n < MaxTries:
+		return "again"
+	case c.Entry+1 < len(c.Started.Chain):
+		return "model"
+	}
+	return "none"
 }
 
 // Reminded reports whether the last handoff of a unit lacked sections, and it

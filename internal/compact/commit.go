@@ -3,18 +3,35 @@ package compact
 import "varve/internal/session"
 
 // Fits what is installed? A Measure is the whole next request that a handoff
-// makes, in tokens, as the agent's own estimate has it (CMP-7).
+// makes, in tokens, as the agent's own estimate has it (CMP-7): all of it by one
+// measure, corrected by what the agent's model reported.
 type Measure struct {
 	Covers  int // what the handoff stands for
 	Handoff int // it, annotated
+	Before  int // the whole request without it
 	After   int // the whole request: tools, instructions, plan, tail, handoff
 	Trigger int // 0: none
+}
+
+// MeasureOf measures a handoff of so many recorded tokens. A plan whose copy is
+// covered is shown again.
+func MeasureOf(s session.State, started session.CompactionStarted, handoff int) Measure {
+	before := s.Branch.Occupied()
+	after := before - started.Covers.N + handoff
+	p := s.Branch.Plan
+	if !p.Shown {
+		before += planTokens(p)
+	}
+	if !p.Shown || session.Within(started.Ranges, p.Copy) {
+		after += planTokens(p)
+	}
+	return Measure{Covers: s.Scaled(started.Covers.N), Handoff: s.Scaled(handoff), Before: s.Scaled(before), After: s.Scaled(after), Trigger: started.Trigger}
 }
 
 // Reject says why a handoff may not be installed, or "".
 func (m Measure) Reject() string {
 	switch {
-	case m.Handoff >= m.Covers:
+	case m.Handoff >= m.Covers, m.After >= m.Before:
 		return "not_smaller"
 	case m.Trigger > 0 && m.After >= m.Trigger:
 		return "over_trigger"
@@ -28,12 +45,12 @@ func Lean() int {
 	return session.Estimate(len(Annotate(Fill(nil), Notes{Ranges: []session.Range{{}}}))).N
 }
 
-// PlanTokens is about what a plan item takes that is shown again because its
-// copy is covered (PLAN-8): nothing where no task is open.
-func PlanTokens(s session.State) int {
-	for _, it := range s.Branch.Plan.Items {
+// planTokens is about what a plan takes that is written down for the model
+// (PLAN-8): nothing where no task is open.
+func planTokens(p session.Plan) int {
+	for _, it := range p.Items {
 		if it.Status == "pending" || it.Status == "in_progress" {
-			return 20 * len(s.Branch.Plan.Items)
+			return 40 + 20*len(p.Items)
 		}
 	}
 	return 0

@@ -19,7 +19,7 @@ const (
 
 // A Unit is one request to a summarizer: what it asks for.
 type Unit struct {
-	Stage   string // one_shot, map, reduce, audit, correct: the purpose of its request
+	Stage   string // one_shot, native, map, reduce, audit, correct: the purpose of its request
 	Ordinal int    // map
 	Level   int    // reduce: of what it makes, from 1
 	Group   int    // reduce, audit
@@ -62,9 +62,11 @@ func UnitNamed(c session.Compacting, g *session.Staging, name string) Unit {
 	return Unit{Stage: stage}
 }
 
-// Handoff reports whether the unit makes the text that is installed: it gets
+// Handoff reports whether the unit makes what is installed: it gets
 // the connector's own output configuration (FIN-5).
-func (u Unit) Handoff() bool { return u.Stage == "one_shot" || u.Stage == "correct" || u.Final }
+func (u Unit) Handoff() bool {
+	return u.Stage == OneShot || u.Stage == Native || u.Stage == "correct" || u.Final
+}
 
 // A Need is what a compaction is waiting for: units, a repartition, the
 // commit, or nothing, because it has failed.
@@ -77,11 +79,14 @@ type Need struct {
 
 // Next is what is missing of a compaction. It looks at accepted work alone.
 func Next(c session.Compacting, g *session.Staging) Need {
-	if c.Route == "one_shot" {
-		if c.Over > 0 {
+	if c.Route != MapReduce {
+		switch {
+		case c.Over > 0:
 			return Need{Repack: true}
+		case c.Route == Native && !unsupported(c):
+			return Need{Units: []Unit{{Stage: Native}}}
 		}
-		return Need{Units: []Unit{{Stage: "one_shot"}}}
+		return Need{Units: []Unit{{Stage: OneShot}}}
 	}
 	if g == nil || g.Legacy {
 		return Need{Repack: true}

@@ -86,7 +86,13 @@ func planned(t *rapid.T, w *writer) {
 		fail("covers %d and %d, keeps %d, of %d", covers, cut.Covers, cut.Kept, before.Branch.Occupied())
 	}
 	hidden := hiddenOf(before.Branch.View)
-	at := w.add(session.CheckpointCommitted{Kind: "text", Ranges: cut.Ranges, Replaces: cut.Replaces, Tokens: w.size()})
+	handoff := w.size()
+	m := compact.MeasureOf(before, session.CompactionStarted{Ranges: cut.Ranges, Covers: est(cut.Covers)}, handoff.N)
+	at := w.add(session.CheckpointCommitted{Kind: "text", Ranges: cut.Ranges, Replaces: cut.Replaces, Tokens: handoff})
+	// CMP-7: before and after are by one measure, and what is taken is smaller.
+	if now := w.state().Branch.Occupied(); m.After != now || m.Before != before.Branch.Occupied() || m.Reject() == "" && now >= m.Before {
+		fail("measured %+v, %d became %d", m, before.Branch.Occupied(), now)
+	}
 	n := 1 // instructions, here one
 	want = slices.Insert(want, n, at.Item())
 	if got := ids(shown(w.view())); !slices.Equal(got, want) {

@@ -191,6 +191,7 @@ func (s *story) handle(t *testing.T, d *datadriven.TestData) string {
 			if compact.Reminded(c, a.Key) {
 				s.say(", reminded")
 			}
+			s.say(", lacking: %s", compact.Lacks(c, a.Key))
 			s.say("\n")
 		}
 	case "stale":
@@ -238,13 +239,30 @@ func (s *story) text(t *testing.T, d *datadriven.TestData) {
 			}
 			s.say("%-32s %q\n", strings.TrimSpace(line), compact.Finished(f[0], calls, []byte(text)))
 		}
-	case "measure": // lines: covers handoff after trigger
+	case "route": // lines: own native masked
 		for line := range strings.Lines(d.Input) {
-			var m compact.Measure
-			if _, err := fmt.Sscan(line, &m.Covers, &m.Handoff, &m.After, &m.Trigger); err != nil {
+			var own, native, masked bool
+			if _, err := fmt.Sscan(line, &own, &native, &masked); err != nil {
 				t.Fatal(err)
 			}
-			s.say("%-24s %q\n", strings.TrimSpace(line), m.Reject())
+			s.say("%-18s %s\n", strings.TrimSpace(line), compact.Route(own, native, masked))
+		}
+	case "native-end": // lines: class items calls
+		for line := range strings.Lines(d.Input) {
+			var class string
+			var items, calls int
+			if _, err := fmt.Sscan(line, &class, &items, &calls); err != nil {
+				t.Fatal(err)
+			}
+			s.say("%-18s %q\n", strings.TrimSpace(line), compact.FinishedNative(class, items, calls))
+		}
+	case "measure": // lines: covers handoff before after trigger
+		for line := range strings.Lines(d.Input) {
+			var m compact.Measure
+			if _, err := fmt.Sscan(line, &m.Covers, &m.Handoff, &m.Before, &m.After, &m.Trigger); err != nil {
+				t.Fatal(err)
+			}
+			s.say("%-30s %q\n", strings.TrimSpace(line), m.Reject())
 		}
 	case "fit": // lines: window
 		for line := range strings.Lines(d.Input) {

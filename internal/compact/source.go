@@ -39,6 +39,14 @@ func Narrow(s session.State, c Cut, g *session.Staging) Cut {
 	return out
 }
 
+// Switched reports whether a list asks for accepted work another model than the one
+// that spent its budget: one that could not be asked before, or no longer that
+// one. Its place in the list is no switch (MR-11).
+func Switched(g session.Staging, chain []session.Model) bool {
+	asked := append(slices.Clip(g.Asked), g.Model)
+	return !slices.Contains(chain, g.Model) || slices.ContainsFunc(chain, func(m session.Model) bool { return !slices.Contains(asked, m) })
+}
+
 // Stuck names the budget that accepted work has spent, or "" (MR-11).
 func Stuck(g session.Staging) string {
 	switch {

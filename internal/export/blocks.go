@@ -158,6 +158,10 @@ func (b *builder) entry(e session.Entry) {
 		b.model(e, ev)
 	case session.CheckpointCommitted:
 		x := b.put(&block{kind: summary, mark: fmt.Sprintf("%s to %s tokens", words.Tokens(ev.Before), words.Tokens(ev.After))}, e)
+		if ev.Kind == "native" {
+			x.text = "The summary is the provider's own, and can't be read here."
+			return
+		}
 		x.text, x.lost = b.text(e, ev.Text.B)
 	case session.BranchCreated:
 		b.notice(e, "Branch %s begins here, from %s.", ev.Name, ev.From.Branch)

@@ -53,7 +53,7 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 	}
 	p := &drive.Prepared{Prompt: []byte(compact.Prompt(focus, s.Session.Settings.Compaction.Target))}
 	p.Started = session.CompactionStarted{
-		Reason: reason, Mode: compact.Mode(s.Session.Settings), Route: "one_shot", BaseRevision: s.Branch.Head, Capacity: b.Capacity,
+		Reason: reason, Mode: compact.Mode(s.Session.Settings), Route: compact.OneShot, BaseRevision: s.Branch.Head, Capacity: b.Capacity,
 		Trigger: b.Trigger, Tail: b.Tail, Chain: slices.Clone(chain), Prompt: session.Text{B: 0},
 	}
 	if t := s.Branch.Turn; t != nil {
@@ -61,6 +61,12 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 	}
 	if len(chain) == 0 {
 		p.Started.Own, p.Started.Chain = true, []session.Model{s.Branch.Model}
+		if target, err := h.speaker.resolve(ctx, s.Branch.Model); err == nil {
+			p.Started.Route = compact.Route(true, target.Native, s.Branch.View.Masked(cut.Ranges))
+		}
+	}
+	if compact.Opaque(s.Branch.View) && (!p.Started.Own || s.Branch.View.Masked(cut.Ranges)) {
+		return drive.Result{Prepared: &drive.Prepared{Failed: "opaque"}}
 	}
 	if g := s.Branch.Staging; g != nil {
 		why := compact.Voids(g, s.Branch.View, cut)
@@ -73,9 +79,9 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 			case b.Trigger > 0 && s.Scaled(narrow.Kept) >= b.Trigger:
 				why = "source_grown"
 			default:
-				cut, p.Started.Route, p.Started.Staging = narrow, "map_reduce", g.At
+				cut, p.Started.Route, p.Started.Staging = narrow, compact.MapReduce, g.At
 				if stuck := compact.Stuck(*g); stuck != "" {
-					if len(p.Started.Chain) > 0 && p.Started.Chain[0] == g.Model {
+					if !compact.Switched(*g, p.Started.Chain) {
 						return drive.Result{Prepared: &drive.Prepared{Failed: "stuck", Detail: []byte(
 							"the budget of " + stuck + " is spent with " + g.Model.String() + ": choose another summarization model, or compact with a focus")}}
 					}
@@ -131,7 +137,10 @@ func (h *Hands) packed(s session.State, c *session.Compacting, g *session.Stagin
 	view := s.Branch.View
 	ratio := s.Ratio(c.Started.Chain[max(c.Entry, 0)])
 	target := compact.Payload(compact.Sizing(window.N), "map") * 1000 / max(ratio, 1)
-	if g == nil || g.Legacy || c.Route == "one_shot" {
+	if g == nil || g.Legacy || c.Route != compact.MapReduce {
+		if compact.Opaque(view) {
+			return &drive.Packed{Failed: "opaque"}
+		}
 		items := compact.SourceOf(view, c.Started)
 		segments := compact.Segments(view, compact.Pack(items, target), 0)
 		created := session.StagingCreated{

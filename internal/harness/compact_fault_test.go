@@ -210,6 +210,33 @@ func TestWireCorrectionFailure(t *testing.T) {
 	}
 }
 
+// Who spent the budget need not be the first of the list: its second /compact
+// renews nothing. Another model does. // MR-11
+func TestWireTheSecondSpent(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.summarizers(-1, 12_000)
+	l := w.talked(4, 5_000)
+	w.answers("audit", whole("Nobody forbade to run the tests."))
+	if f := compacted(t, l); f == nil || f.Kind != "audit" || w.count("correct") != 2 {
+		t.Fatalf("%+v, %d corrections", f, w.count("correct"))
+	}
+	for range 2 {
+		if f := compacted(t, l); f == nil || f.Kind != "stuck" || w.count("correct") != 2 {
+			t.Fatalf("%+v, %d corrections\n%s", f, w.count("correct"), staged(t, l))
+		}
+	}
+	if n := toasts(t, l, "compaction.failed"); !strings.Contains(n[1]["detail"], "wire/s2") {
+		t.Errorf("%v", n)
+	}
+	w.models["s3"] = 12_000
+	list := append(w.opts.Summarizers(), session.Model{Provider: "wire", API: "openai-chat", Model: "s3"})
+	w.opts.Summarizers = func() []session.Model { return list }
+	w.answers("audit", whole("PASS"))
+	if f := compacted(t, restarted(t, w, l)); f != nil || w.count("map") != 4 {
+		t.Errorf("%+v, %d maps\n%s", f, w.count("map"), staged(t, l))
+	}
+}
+
 // Models are asked in the order of the list, each with its bounds; one that
 // can't be reached is said and passed over; the agent's own is none of them.
 // // SUM-1, SUM-3, SUM-8, FIN-3

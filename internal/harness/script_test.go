@@ -108,6 +108,9 @@ func (plainEncoder) Encode(a providers.Ask, load providers.Load) ([]providers.Bl
 		blocks = append(blocks, w.Lit("\n").Block(session.ItemID{}))
 	}
 	var tail providers.Builder
+	if a.Compact {
+		tail.Lit("compact ")
+	}
 	return append(blocks, tail.Lit("end").Block(session.ItemID{})), nil
 }
 

@@ -21,6 +21,7 @@ type Target struct {
 	Endpoint    providers.Endpoint
 	Window      session.Capacity // source "none" where nobody knows
 	OutputLimit int              // sent only if a person set it
+	Native      bool             // its kind has a compaction operation of its own, and the model is known to support it (PRV-9)
 }
 
 // A Resolve finds the target of a model. Its error is one line that says what

@@ -78,7 +78,7 @@ func (h *Hands) brief(ctx context.Context, s session.State, j drive.Job) drive.R
 	}
 	var before []byte
 	from := session.Seq(0)
-	if j.Unit.Stage == "one_shot" && len(ask.Tools) > 0 && s.Branch.Sent.Seq != 0 {
+	if prefixed(j.Unit) && len(ask.Tools) > 0 && s.Branch.Sent.Seq != 0 {
 		if before, err = h.sess.Request(s.Branch.Sent.Seq); err == nil {
 			from = s.Branch.Sent.Seq
 		}
@@ -99,7 +99,7 @@ func (h *Hands) brief(ctx context.Context, s session.State, j drive.Job) drive.R
 // smaller is what is done instead of a request that would not fit.
 func (h *Hands) smaller(s session.State, u compact.Unit, c *session.Compacting, g *session.Staging, window session.Capacity, tokens int) drive.Result {
 	switch {
-	case u.Stage == "one_shot":
+	case prefixed(u):
 		return drive.Result{Packed: h.packed(s, c, nil, window)}
 	case u.Stage == "map" && g.Round < compact.MaxRounds:
 		return drive.Result{Packed: h.packed(s, c, g, window)}
@@ -120,9 +120,9 @@ func (h *Hands) asks(s session.State, u compact.Unit, c *session.Compacting, g *
 	if compact.Reminded(*c, u.Name()) {
 		src.Remind = []string{"Objective, Work State or Next Action"}
 	}
-	ask := providers.Ask{View: func(func(session.Item) bool) {}}
+	ask := providers.Ask{View: func(func(session.Item) bool) {}, Compact: u.Stage == compact.Native}
 	switch u.Stage {
-	case "one_shot":
+	case compact.OneShot, compact.Native:
 		source := compact.SourceOf(view, c.Started)
 		if c.Started.Own && !view.Masked(c.Started.Ranges) {
 			ask.Tools = append([]session.Tools{s.Branch.Tools}, s.Branch.Tools.More...)
@@ -148,6 +148,9 @@ func (h *Hands) asks(s session.State, u compact.Unit, c *session.Compacting, g *
 	ask.Prompt = compact.Render(u, src)
 	return ask, nil
 }
+
+// prefixed reports whether a unit reads the whole source at once.
+func prefixed(u compact.Unit) bool { return u.Stage == compact.OneShot || u.Stage == compact.Native }
 
 func nameOf(u compact.Unit, i int) string {
 	switch {
@@ -209,7 +212,7 @@ func (h *Hands) ask(ctx context.Context, s session.State, j drive.Job) drive.Res
 	now := sp.clock.Now()
 	sp.pulses.put(Pulse{Job: j.ID, Kind: "summary", Name: j.Unit.Name(), Why: sent.Model.String(), Began: now, Last: now})
 	var out providers.Sink = quiet{}
-	if j.Unit.Handoff() { // MR-12: the final text is shown as it comes
+	if j.Unit.Handoff() && j.Unit.Stage != compact.Native { // MR-12: the final text is shown as it comes
 		out = sink{sp.pulses, sp.clock, j.ID}
 	}
 	r := target.Adapter.Send(ctx, target.Endpoint, body, out)
@@ -232,14 +235,24 @@ func (h *Hands) ask(ctx context.Context, s session.State, j drive.Job) drive.Res
 // judgeText is what a reply comes to: no evidence, or what its text proves.
 func (h *Hands) judgeText(ctx context.Context, s session.State, j drive.Job, r providers.Reply) *drive.Summary {
 	var text []byte
+	var native []providers.Part
 	calls := 0
 	for _, p := range r.Parts {
 		switch p.Kind {
 		case session.AssistantItem:
 			text = append(text, p.Bytes...)
+		case session.NativeItem:
+			native = append(native, p)
 		case session.CallItem:
 			calls++
 		}
+	}
+	if j.Unit.Stage == compact.Native {
+		sum := &drive.Summary{Why: compact.FinishedNative(string(r.Class), len(native), calls)}
+		if sum.Why == "" {
+			sum.Handoff = &drive.Handoff{Text: native[0].Bytes, Encoding: native[0].Encoding, Tokens: session.Estimate(len(native[0].Bytes))}
+		}
+		return sum
 	}
 	sum := &drive.Summary{Why: compact.Finished(string(r.Class), calls, text)}
 	if sum.Why != "" {
@@ -264,7 +277,7 @@ func (h *Hands) judgeText(ctx context.Context, s session.State, j drive.Job, r p
 		}
 	}
 	if u.Handoff() && !sum.Asked {
-		if sum.Missing = compact.Missing(text); len(sum.Missing) == 0 && u.Stage == "one_shot" {
+		if sum.Missing = compact.Missing(text); len(sum.Missing) == 0 && u.Stage == compact.OneShot {
 			sum.Handoff = h.handoff(ctx, s, text)
 		}
 	}

@@ -143,3 +143,26 @@ func TestNothingRunsBeforeMain(t *testing.T) { // PERF-1, PERF-13
 		}
 	}
 }
+
+// largest is how many bytes a file may have that is kept: what is larger was built, and is no source.
+const largest = 512 << 10
+
+func TestNothingBuiltIsKept(t *testing.T) {
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, p)
+		switch name {
+		case ".git", "bin", ".cache", "tmp":
+			return filepath.SkipDir
+		}
+		if info, err := d.Info(); err == nil && !d.IsDir() && info.Size() > largest {
+			t.Errorf("%s has %d bytes: build into bin/", name, info.Size())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

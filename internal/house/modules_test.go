@@ -4,6 +4,7 @@ package house
 // the thing ourselves would be worse for the people who use Varve, and out when its last import goes.
 var linked = map[string]string{
 	"charm.land/bubbletea/v2":               "the interface's event loop",
+	"charm.land/catwalk":                    "what vendors publish of their models: windows, prices, abilities (PRV-8)",
 	"charm.land/lipgloss/v2":                "styles, and layers with hit tests",
 	"github.com/alecthomas/chroma/v2":       "colours in code blocks",
 	"github.com/aymanbagabas/go-udiff":      "unified diffs",
@@ -26,6 +27,7 @@ var linked = map[string]string{
 	"github.com/zalando/go-keyring":         "the keyring of the operating system (CLI-3)",
 	"golang.org/x/sys":                      "fdatasync, process groups, terminals",
 
+	"github.com/charmbracelet/x/etag":      "of catwalk",
 	"github.com/charmbracelet/x/termios":   "of ultraviolet",
 	"github.com/charmbracelet/x/windows":   "of x/ansi",
 	"github.com/clipperhouse/displaywidth": "of x/ansi",

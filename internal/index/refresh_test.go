@@ -45,11 +45,11 @@ func TestWhatAListNeedsOfBranches(t *testing.T) { // BRW-1, BRW-2
 		Open: true, Whole: true, Messages: 7, Usage: use,
 		Branches: []Branch{
 			{
-				Name: "main", Created: at(1), Changed: at(20), Model: "p/two", Messages: 5, Usage: use,
+				Name: "main", First: "first words", Created: at(1), Changed: at(20), Model: "p/two", Messages: 5, Usage: use,
 				Reverts: []Revert{{"v1", 16, "first words"}},
 			},
-			{Name: "b2", Parent: "main", From: 7, Reach: 6, Purpose: "fork", Title: "the other way", Created: at(10), Changed: at(13), Model: "p/two", Messages: 1, Open: true},
-			{Name: "b3", Parent: "main", From: 3, Reach: 2, Purpose: "fork", Created: at(11), Changed: at(15), Model: "p/one", Messages: 1, Deleted: true},
+			{Name: "b2", Parent: "main", From: 7, Reach: 6, Purpose: "fork", Title: "the other way", First: "on the branch", Created: at(10), Changed: at(13), Model: "p/two", Messages: 1, Open: true},
+			{Name: "b3", Parent: "main", From: 3, Reach: 2, Purpose: "fork", First: "to be deleted", Created: at(11), Changed: at(15), Model: "p/one", Messages: 1, Deleted: true},
 		},
 	}
 	if d := cmp.Diff(want, rows[0], cmpopts.IgnoreUnexported(Branch{}), cmpopts.IgnoreFields(Info{}, "Path", "Size")); d != "" {
@@ -178,7 +178,7 @@ func TestIndexIsDerived(t *testing.T) { // LOG-11
 		t.Fatal(err)
 	}
 	bad := map[string]string{
-		"gone": "", "nonsense": "nonsense", "other version": strings.Replace(string(sound), "sessions 2", "sessions 1", 1),
+		"gone": "", "nonsense": "nonsense", "other version": strings.Replace(string(sound), "sessions 3", "sessions 2", 1),
 		"longer": string(sound) + "x",
 	}
 	if got := Open(dir+"2", state).Rows(); len(got) != 0 {

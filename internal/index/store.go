@@ -18,7 +18,7 @@ import (
 // The file: this line, the data directory, the number of rows, the rows, and a
 // checksum over all before it. Numbers are varints, strings have their length
 // before them. A change of the rows is another number in the line.
-const magic = "varve sessions 2\n"
+const magic = "varve sessions 3\n"
 
 // sessionID is the id that a path names.
 func sessionID(path string) string {
@@ -146,6 +146,7 @@ func (e *encoder) row(r *row) {
 		e.num(int64(b.Reach))
 		e.str(b.Purpose)
 		e.str(b.Title)
+		e.str(b.First)
 		e.time(b.Created)
 		e.time(b.Changed)
 		e.int(b.Messages)
@@ -258,7 +259,7 @@ func (d *decoder) row(r *row) {
 	r.Branches = make([]Branch, n)
 	for i := range r.Branches {
 		b := &r.Branches[i]
-		b.Name, b.Parent, b.From, b.Reach, b.Purpose, b.Title = d.str(), d.str(), session.Seq(d.num()), session.Seq(d.num()), d.str(), d.str()
+		b.Name, b.Parent, b.From, b.Reach, b.Purpose, b.Title, b.First = d.str(), d.str(), session.Seq(d.num()), session.Seq(d.num()), d.str(), d.str(), d.str()
 		b.Created, b.Changed, b.Messages = d.time(), d.time(), d.int()
 		d.usage(&b.Usage)
 		d.flags(&b.Open, &b.Deleted)

@@ -41,6 +41,7 @@ type Branch struct {
 	Reach    session.Seq // the last event that it took over, 0 for none
 	Purpose  string
 	Title    string // a name that it was given, or ""
+	First    string // its own first user message, on one line
 	Created  time.Time
 	Changed  time.Time
 	Model    string
@@ -167,6 +168,9 @@ func (t *tally) apply(b *Branch, e session.Entry) {
 			if !t.Named {
 				t.Info.Title = t.First
 			}
+		}
+		if b.First == "" {
+			b.First = textOf(e, ev.Text)
 		}
 		if ev.Turn == 0 {
 			b.Open = true

@@ -55,9 +55,10 @@ const (
 	Server          ErrorKind = "server"
 	Gateway         ErrorKind = "gateway" // an answer that is no API's: a login page, a proxy's error
 	TooLargeForTier ErrorKind = "too_large_for_tier"
-	Protocol        ErrorKind = "protocol" // a stream that breaks its own format
-	EmptyReply      ErrorKind = "empty"    // nothing in it: no text, no call
-	OurOwn          ErrorKind = "internal" // a fault of ours, caught at the border
+	Protocol        ErrorKind = "protocol"    // a stream that breaks its own format
+	EmptyReply      ErrorKind = "empty"       // nothing in it: no text, no call
+	Unsupported     ErrorKind = "unsupported" // the endpoint says that it does not offer the operation
+	OurOwn          ErrorKind = "internal"    // a fault of ours, caught at the border
 )
 
 // An Error is a typed provider error. Message is one line for people, without
@@ -131,7 +132,10 @@ type Ask struct {
 	Since func(session.ItemID) iter.Seq[session.Item]
 	// Prompt is one more message of the user's behind the view, made of pieces:
 	// what a summarizer is asked.
-	Prompt  []session.Piece
+	Prompt []session.Piece
+	// Compact asks for the kind's own compaction operation on the view, in place
+	// of an answer (PRV-9). Kinds that have none refuse it.
+	Compact bool
 	Quirks  []session.EndpointLearned // of this endpoint and model
 	Profile string
 }

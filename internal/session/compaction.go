@@ -65,10 +65,11 @@ type Staging struct {
 	Candidate   Seq // the text that is audited, 0 for none
 	Final       Reduction
 	Corrections int
-	Audited     []int // ordinals that the candidate was compared with, and passed
-	Objection   Seq   // the audit that did not pass, until it is corrected
-	Model       Model // that worked on it last: it made what was accepted, or divided it
-	Legacy      bool  // a shape of before: it is voided by the next compaction
+	Audited     []int   // ordinals that the candidate was compared with, and passed
+	Objection   Seq     // the audit that did not pass, until it is corrected
+	Model       Model   // that worked on it last: it made what was accepted, or divided it
+	Asked       []Model // who could be asked, by the compaction that worked on it last
+	Legacy      bool    // a shape of before: it is voided by the next compaction
 }
 
 // Mapped is an accepted map.
@@ -117,6 +118,10 @@ func (f *Fold) applyCompaction(b *branch, e Entry) {
 		s.Compaction, s.Asked = c, nil
 		if t := s.Turn; t != nil && ev.Reason == "overflow" {
 			s.turn(t.ID, func(t *Turn) { t.Recovered++ })
+		}
+		if ev.Staging != 0 {
+			s.staging(ev.Staging, func(g *Staging) { g.Asked = ev.Chain })
+			b.now().staging, b.now().staged = s.Staging, true
 		}
 	case SummarizerTried:
 		s.compaction(ev.Compaction, func(c *Compacting) {
@@ -241,6 +246,9 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 			g.Missing = append(g.Missing, i)
 		}
 		g.Model = s.tried()
+		if s.Compaction != nil {
+			g.Asked = s.Compaction.Started.Chain
+		}
 		s.Staging = g
 		s.compaction(ev.Compaction, func(c *Compacting) { c.Route, c.Over = "map_reduce", 0 })
 	case StagingMapped:

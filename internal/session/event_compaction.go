@@ -44,6 +44,7 @@ type (
 		Request    Seq      `json:"request"`
 		Why        string   `json:"why"`
 		Missing    []string `json:"missing,omitempty"`
+		Next       string   `json:"next,omitempty"` // what follows: again, model, none; "" in older logs
 	}
 
 	CheckpointCommitted struct {

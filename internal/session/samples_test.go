@@ -171,7 +171,7 @@ func samples() []sample {
 	}, text("Write a handoff of the conversation above."))
 	add(SummarizerTried{Compaction: compaction, I: 1, N: 2, Model: small, Outcome: "spent", Why: "context_length"})
 	asks := sent
-	add(HandoffRejected{Compaction: compaction, Request: asks, Why: "headings", Missing: []string{"Open work"}})
+	add(HandoffRejected{Compaction: compaction, Request: asks, Why: "headings", Missing: []string{"Open work"}, Next: "again"})
 	staging := add(StagingCreated{Version: 3, Compaction: compaction, Ranges: []Range{{From: turn.Item(), To: ItemID{Seq: reply, Part: 2}}}, Source: sha("26")[:32], N: 2, Segments: Text{B: 0, MediaType: json}, Target: 4000, Window: Capacity{N: 28672, Source: "setting"}},
 		text(`[{"ordinal":0,"ranges":[{"from":"26","to":"27"}],"fingerprint":"`+sha("s0")[:32]+`","tokens":{"n":20,"by":"est"}},{"ordinal":1,"ranges":[{"from":"28","to":"32.2"}],"fingerprint":"`+sha("s1")[:32]+`","tokens":{"n":40,"by":"est"}}]`))
 	add(StagingMapped{Staging: staging, Ordinal: 0, First: turn.Item(), Request: asks, Model: small, Tokens: est(7)}, text("The user reports a crash."))

@@ -78,6 +78,18 @@ func (s *Setup) decode(f file) {
 			s.Appearance.Keys[m.key] = f.texts(at)
 		}
 	}
+	s.Appearance.Themes = map[string]map[string]string{}
+	for _, m := range f.object(Path{"appearance", "themes"}) {
+		at := Path{"appearance", "themes", m.key}
+		s.Appearance.Themes[m.key] = map[string]string{}
+		for _, role := range f.object(at) {
+			if role.value.kind != '"' {
+				f.wrong(at.At(role.key), role.value, "must be text, not "+kindName(role.value.kind))
+				continue
+			}
+			s.Appearance.Themes[m.key][role.key] = role.value.text
+		}
+	}
 	for _, name := range []string{"model", "routing", "context", "cache", "permissions", "tools", "mcp", "appearance", "log", "network"} {
 		f.object(Path{name})
 	}

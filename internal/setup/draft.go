@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -139,8 +140,7 @@ func (d *Draft) SetModels(at Path, chain []ModelRef) error {
 	for _, ref := range chain {
 		entry := jsontext.Value(nil)
 		for i, raw := range have {
-			var old ModelRef
-			if raw != nil && json.Unmarshal(raw, &old) == nil && old == ref {
+			if raw != nil && refOf(raw) == ref {
 				entry, have[i] = raw, nil
 				break
 			}
@@ -151,6 +151,24 @@ func (d *Draft) SetModels(at Path, chain []ModelRef) error {
 		list = append(list, entry)
 	}
 	return d.Set(at, list)
+}
+
+// refOf is an entry of a chain as it was read: blank where it can't be.
+func refOf(raw jsontext.Value) ModelRef {
+	var entry struct {
+		Provider any `json:"provider"`
+		Model    any `json:"model"`
+	}
+	if json.Unmarshal(raw, &entry) != nil {
+		return ModelRef{}
+	}
+	word := func(v any) string {
+		if s, ok := v.(string); ok && strings.TrimSpace(s) != "" {
+			return s
+		}
+		return ""
+	}
+	return ModelRef{word(entry.Provider), word(entry.Model)}
 }
 
 func (d *Draft) apply(at Path, value jsontext.Value) error {
@@ -246,23 +264,41 @@ func (d *Draft) merge(disk []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return next, d.check(next)
+	return next, d.check(now, next)
 }
 
 // check refuses a document in which something that was edited is nonsense. What was wrong
-// before, elsewhere, is not this edit's to mend.
-func (d *Draft) check(doc []byte) error {
+// before is not this edit's to mend: elsewhere, and in a list of which it changes something else.
+func (d *Draft) check(before, doc []byte) error {
 	root, err := parse(d.path, doc)
 	if err != nil {
 		return err
 	}
+	was, err := parse(d.path, before)
+	if err != nil {
+		return err
+	}
+	old := map[string]int{} // problems within lists that are edited, by what is wrong
+	for _, p := range load(Options{Path: d.path}, was, before, nil).Problems {
+		for _, e := range d.edits {
+			if p.Origin.From == FromUser && e.value.Kind() == '[' && len(p.Path) > len(e.at) && p.Path.touches(e.at) {
+				old[e.at.String()+p.What]++
+				break
+			}
+		}
+	}
 	var r Refusal
 	for _, p := range load(Options{Path: d.path}, root, doc, nil).Problems {
 		for _, e := range d.edits {
-			if p.Origin.From == FromUser && p.Path.touches(e.at) {
-				r.Problems = append(r.Problems, p)
-				break
+			if p.Origin.From != FromUser || !p.Path.touches(e.at) {
+				continue
 			}
+			if key := e.at.String() + p.What; old[key] > 0 && len(p.Path) > len(e.at) {
+				old[key]--
+			} else {
+				r.Problems = append(r.Problems, p)
+			}
+			break
 		}
 	}
 	if len(r.Problems) > 0 {

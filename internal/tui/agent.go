@@ -42,11 +42,7 @@ type Agent interface {
 	Shell(ctx context.Context, command string) error
 	// Files lists paths of the workspace for completion, best known first.
 	Files(ctx context.Context) ([]string, error)
-	// Sessions lists what can be resumed.
-	Sessions(ctx context.Context) ([]SessionInfo, error)
-	// Said finds the sessions in which a text was said, newest first, and says
-	// what could not be looked at, "" for nothing.
-	Said(ctx context.Context, text string) ([]Saying, string, error)
+	browsing
 	// Switch opens another session, or with "" a new one, in place of this
 	// one, and says who it is.
 	Switch(ctx context.Context, id string) (Identity, error)
@@ -92,7 +88,8 @@ type Agent interface {
 	Allow(ctx context.Context, rule string) error
 	// Remember keeps a line of the composer's history.
 	Remember(ctx context.Context, line string) error
-	// History returns earlier lines, oldest first.
+	// History returns earlier lines, oldest first; those of this folder come last,
+	// whenever they were written.
 	History(ctx context.Context) ([]string, error)
 	// SaveDraft keeps what is written and not sent, "" for nothing, so that it
 	// is there after a crash (TUI-4).
@@ -100,10 +97,10 @@ type Agent interface {
 	// Lost reports that the session's file is gone: nothing that is done here is
 	// kept any more.
 	Lost(ctx context.Context) bool
+	Reporter
 	// Context is what fills the window, for /context.
 	Context(ctx context.Context) (ContextInfo, error)
-	// Summarizers says who is asked for summaries, and where that is set.
-	Summarizers(ctx context.Context) (string, error)
+	SettingsStore
 	// Editor says how the user's editor is started on a file, program first.
 	Editor() []string
 	// Identity says who this session is. It never waits.
@@ -137,23 +134,24 @@ type Gap struct {
 	Changed     bool
 }
 
-// SessionInfo is a row of the session list.
-type SessionInfo struct {
-	ID, Title, Workspace, Model, Age, Size string
-	Here                                   bool // of this workspace
-	Open                                   bool // its last turn has no end
-	Damage                                 string
-}
-
 // An Offer is a way to begin.
 type Offer struct {
 	ID, Title, Detail string
 	NeedsKey          bool
 }
 
-// ModelInfo is a row of the model picker.
+// ModelInfo is a row of the model picker, or with no model a provider that has
+// none to choose.
 type ModelInfo struct {
-	Model  session.Model
-	Window string // with who says so
-	State  string // of its key
+	Model     session.Model
+	Window    int    // tokens, 0 for unknown
+	By        string // who says so: setting, reported, catalogue
+	Price     string // in and out
+	Can       string // beyond text
+	Key       string // where the provider's key is
+	State     string // why it can't be chosen, and what to do
+	NeedsKey  bool   // that is all it needs
+	Unasked   bool   // the provider did not list its models: others may be there
+	Favourite bool
+	Recent    int // 1 is the newest, 0 none
 }

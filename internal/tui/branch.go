@@ -5,7 +5,6 @@ import (
 
 	"varve/internal/harness/drive"
 	"varve/internal/session"
-	"varve/internal/tui/paint"
 )
 
 // Going back, and into branches (BRN). What is asked for here is appended to the
@@ -26,7 +25,9 @@ type Limb struct {
 	Messages     int    // of its own
 	Here         bool   // it is the one on the screen
 	Deleted      bool
+	From         session.Seq // the last event that it took over of its parent
 	Reverts      []Revert
+	Marks        []Mark // in the browser: messages of its own, and checkpoints
 }
 
 // A Revert is one that can be taken back.
@@ -34,27 +35,29 @@ type Revert struct {
 	Label, Preview, Age string
 	Taken               bool // it was taken back
 	Back                bool // and nothing was done since
+	At, Left            session.Seq
 }
 
 // Operated is what a branch operation made.
 type Operated struct {
-	ID    Identity // who is on the screen then
-	Label string   // of a revert
-	Text  string   // for the composer: the message that a revert went back to
-	Held  bool     // of a rollback: something waits in the queue, until it is sent
+	ID     Identity // who is on the screen then
+	Branch string   // that it was done on, or that a fork made
+	Label  string   // of a revert
+	Text   string   // for the composer: the message that a revert went back to
+	Held   bool     // of a rollback: something waits in the queue, until it is sent
 }
 
 const (
 	turnsPicker   = "turns"
 	revertsPicker = "reverts"
-	treePicker    = "tree"
 )
 
 type (
 	turnMsg    struct{ Turn } // one was chosen, to act on
 	operateMsg struct {
 		op   drive.Operation
-		what string // it is about: a message, or a restore's time
+		what string  // it is about: a message, or a restore's time
+		in   *picked // of the browser; nil: on the screen
 	}
 	copyMsg struct{ text string }
 	wentMsg struct {
@@ -104,7 +107,7 @@ func (r *Root) fork() tea.Cmd {
 }
 
 func (r *Root) forkBefore(t Turn) tea.Msg {
-	return operateMsg{drive.Fork{From: session.Reference{Branch: r.state.Branch.Name, Seq: t.Item, Select: "before"}}, t.Text}
+	return operateMsg{drive.Fork{From: session.Reference{Branch: r.state.Branch.Name, Seq: t.Item, Select: "before"}}, t.Text, nil}
 }
 
 func (r *Root) revert() tea.Cmd {
@@ -112,7 +115,7 @@ func (r *Root) revert() tea.Cmd {
 }
 
 func (r *Root) revertTo(t Turn) tea.Msg {
-	return operateMsg{drive.Revert{Branch: r.state.Branch.Name, Message: t.Item, Preview: []byte(oneLine(t.Text))}, t.Text}
+	return operateMsg{drive.Revert{Branch: r.state.Branch.Name, Message: t.Item, Preview: []byte(oneLine(t.Text))}, t.Text, nil}
 }
 
 // act offers what can be done with a message.
@@ -138,27 +141,11 @@ func (r *Root) rollback(label string) tea.Cmd {
 	r.open(waitingPicker(revertsPicker, "Rollback: take a revert back, or a restore of files", "type to filter", func(row PickRow) tea.Msg { return row.Value }))
 	return func() tea.Msg {
 		limbs, err := r.agent.Limbs(r.ctx)
-		var rows []PickRow
-		for _, l := range limbs {
-			for i := len(l.Reverts) - 1; l.Here && i >= 0; i-- {
-				v := l.Reverts[i]
-				row := PickRow{Title: v.Label + "  " + v.Preview, Note: v.Age, Value: back(v.Label)}
-				switch {
-				case v.Back:
-					row.Note = "taken back, and nothing was done since"
-				case v.Taken:
-					row.Note = "taken back, " + row.Note
-				}
-				rows = append(rows, row)
-			}
-		}
 		if err != nil {
-			return PickRowsMsg{Name: revertsPicker, Rows: rows, Err: err}
+			return PickRowsMsg{Name: revertsPicker, Err: err}
 		}
 		restores, err := r.agent.Restores(r.ctx)
-		for _, x := range restores {
-			rows = append(rows, PickRow{Title: x.title(branch), Note: x.note(), Value: operateMsg{FilesBack{branch, x.Plan}, x.When}})
-		}
+		rows := rollbackRows(branch, limbs, restores, func(op drive.Operation, what string) tea.Msg { return operateMsg{op: op, what: what} })
 		return PickRowsMsg{Name: revertsPicker, Rows: rows, Err: err}
 	}
 }
@@ -191,9 +178,4 @@ func (r *Root) anew(id Identity) tea.Cmd {
 	cmd := r.switched(switchedMsg{id: id})
 	r.chat.planOpen = plan
 	return cmd
-}
-
-func (r *Root) copied(text string) tea.Cmd {
-	r.say("success", "Copied "+sizeOf(text)+" to the terminal's clipboard.")
-	return paint.SetClipboard(text)
 }

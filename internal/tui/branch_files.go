@@ -62,12 +62,16 @@ func (l *looking) View(f Frame) string {
 // operate finds out what would be done to files, and asks where that is
 // something.
 func (r *Root) operate(m operateMsg) tea.Cmd {
-	if !r.idleOnly() {
+	if m.in == nil && !r.idleOnly() {
 		return nil
 	}
 	box := &looking{along(m)}
 	r.open(box)
 	return func() tea.Msg {
+		if m.in != nil {
+			plan, err := r.agent.PlanAt(r.ctx, m.in.id, m.op)
+			return plannedMsg{box, m, plan, err}
+		}
 		plan, err := r.agent.PlanFiles(r.ctx, m.op)
 		return plannedMsg{box, m, plan, err}
 	}
@@ -92,11 +96,11 @@ func (r *Root) planned(m plannedMsg) tea.Cmd {
 	nothing := m.plan.Fault == "" && len(m.plan.Steps) == 0
 	switch {
 	case m.err != nil:
-		r.say("error", r.faultWords(m.err))
+		r.tell("error", r.faultWords(m.err))
 	case nothing && alone:
-		r.say("info", m.plan.done())
+		r.tell("info", m.plan.done())
 	case nothing && m.plan.There:
-		r.say("info", m.m.op.(drive.RollBack).Label+" is taken back already, and nothing was done since: there is nothing to do.")
+		r.tell("info", m.m.op.(drive.RollBack).Label+" is taken back already, and nothing was done since: there is nothing to do.")
 	case nothing:
 		return r.backTo(backToMsg{m.m, onlyConversation, m.plan})
 	default:
@@ -172,6 +176,9 @@ func (m plannedMsg) choices() []Choice {
 // backTo does it: the conversation first, so that what is done to files is
 // recorded where one is then.
 func (r *Root) backTo(m backToMsg) tea.Cmd {
+	if m.in != nil {
+		return r.backToAt(m)
+	}
 	if !r.idleOnly() {
 		return nil
 	}

@@ -57,9 +57,9 @@ func TestBranchCommands(t *testing.T) {
 			t.Errorf("asked for %v", s.a.did)
 		}
 		s.press("/tree<enter>")
-		s.sees("main", "· here", "b2  a try", "1 message", "b3", "deleted")
+		s.sees("main", "· here", "b2  a try", "1 of yours", "b3", "deleted")
 		s.press("a try<enter>")
-		if n := s.asksOf("branch b2"); n != 1 {
+		if n := s.asksOf("open  b2"); n != 1 {
 			t.Errorf("asked for %v", s.a.did)
 		}
 	})
@@ -98,71 +98,6 @@ func TestRevertElsewhereIsSeen(t *testing.T) {
 		if s.asksOf("tail") != before+1 {
 			t.Errorf("the conversation was not read anew: %v", s.a.did)
 		}
-	})
-}
-
-// The tree stands as the shell's: what comes from a branch below it, with the first
-// words of its own where it has no title; what was taken back says so. // BRW-2
-func TestTreeOfBranches(t *testing.T) {
-	onStage(t, 80, 24, noColours(), func(s *stage) {
-		s.begun()
-		s.a.branches.limbs = []Limb{
-			{Name: "main", Here: true, Messages: 3, First: "the first of all", Reverts: []Revert{{Label: "v1", Preview: "an old way", Taken: true}, {Label: "v2", Preview: "a newer way"}}},
-			{Name: "b2", Title: "a try", Parent: "main", Messages: 1, First: "not shown"},
-			{Name: "b3", Parent: "main", Messages: 2, First: "of b3\nin two lines, and so long that it does not fit"},
-			{Name: "b4", Parent: "b2", Deleted: true},
-		}
-	}, func(s *stage) {
-		s.press("/tree<enter>")
-		last := -1
-		for _, row := range []string{
-			"│ ▸ main  “the first of all”", "│     v1  an old way", "taken back; /rollback v1 in main", "│     v2  a newer way", "/rollback v2 in main",
-			"│     b2  a try", "│       b4", "deleted", "│     b3  “of b3 in two lines, and so long…”",
-		} {
-			at := strings.Index(s.screen(), row)
-			if at <= last {
-				t.Errorf("%q is not there, or too early:\n%s", row, s.screen())
-			}
-			last = at
-		}
-		s.sees("Enter goes there. Files stay as they are.", "Delete deletes a branch")
-		s.press("b3<enter>")
-		s.sees("✓ This is b3. Files stay as they are.")
-	})
-}
-
-// Delete in the tree deletes a branch after it was asked, or says why it can't be. // BRW-3, BRN-6
-func TestDeleteInTheTree(t *testing.T) {
-	onStage(t, 80, 24, noColours(), func(s *stage) {
-		s.begun()
-		s.a.branches.limbs = []Limb{
-			{Name: "main", Here: true, Reverts: []Revert{{Label: "v1", Preview: "an old way"}}}, {Name: "b2", Parent: "main"}, {Name: "b3", Parent: "main", Deleted: true},
-		}
-	}, func(s *stage) {
-		s.press("/tree<enter><delete>")
-		s.sees("main is on the screen: go to another branch first")
-		s.press("<down>")
-		s.lacks("is on the screen")
-		s.press("<delete>")
-		s.sees("A revert is no branch: /rollback v1 in main")
-		s.press("<end><delete>")
-		s.sees("b3 is deleted already.")
-		s.press("<up><delete>")
-		s.sees("Delete b2?", "▸ n  Keep it")
-		s.press("<enter>")
-		if n := s.asksOf("drive.Delete"); n != 0 {
-			t.Errorf("asked for %q", s.a.did)
-		}
-		s.press("/tree<enter>b2<delete>")
-		s.a.branches.refused = drive.ErrHeld
-		s.press("y")
-		s.sees("✗ b2 was not deleted: another window or process is working on this branch: close", "it there, then try again")
-		s.a.branches.refused = nil
-		s.press("/tree<enter>b2<delete>y")
-		if n := s.asksOf("drive.Delete {Branch:b2}"); n != 2 {
-			t.Errorf("asked for %q", s.a.did)
-		}
-		s.sees("✓ b2 is deleted; what was written in it stays in the file.", "Branches of this session")
 	})
 }
 

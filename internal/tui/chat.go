@@ -26,7 +26,10 @@ type chat struct {
 	typed    time.Time // when a key was last pressed in the composer
 	planOpen bool
 	fullOnce bool // the full mode was confirmed
-	composer int  // the first line of the composer in the last frame
+	composer int  // the first line of the composer in the last frame, and of what it offers
+	popup    int  // how many lines that is
+	queueAt  int  // the first line of what waits, and the one behind it
+	queueTo  int
 	toasts   []toastRow
 	toasted  int // the first line of the toasts in the last frame
 }
@@ -111,14 +114,6 @@ func (c *chat) paste(text string) tea.Cmd {
 	return c.comp.Paste(text)
 }
 
-func (c *chat) click(r *Root, y int) {
-	if i := y - c.toasted; i >= 0 && i < len(c.toasts) {
-		r.toasts = r.toasts.without1(c.toasts[i].of)
-	} else if y < c.tr.height {
-		c.tr.click(y)
-	}
-}
-
 // working reports whether a turn runs.
 func working(s session.State) bool { return s.Branch.Turn != nil }
 
@@ -159,6 +154,7 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 		popup := c.comp.Popup(w, max(h/3, 3), r.frame.Theme)
 		comp, cx, cy := c.comp.View(w, max(h/3, 3), r.frame.Theme)
 		x, y, cursor = cx, cy+len(popup), true
+		c.popup = len(popup)
 		below = append(popup, comp...)
 	}
 	above := c.notices(r, w, l)
@@ -176,6 +172,7 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 	c.tr.height = room
 	lines = append(lines, tr...)
 	c.layToasts(r, lines, w, h, l)
+	c.queueAt, c.queueTo = c.queueAt+len(lines), min(c.queueTo, len(above))+len(lines)
 	lines = append(lines, above...)
 	c.composer = len(lines)
 	y += len(lines)
@@ -191,7 +188,7 @@ func (c *chat) view(r *Root) (lines []string, x, y int, cursor bool) {
 func (c *chat) notices(r *Root, w int, l look) []string {
 	var out []string
 	if !c.tr.following() {
-		out = append(out, l.ink(inkDim, plain.Truncate("↓ there is more below (End)", w)))
+		out = append(out, l.ink(inkDim, plain.Truncate(c.tr.belowView(), w)))
 	}
 	if c.planOpen || working(r.state) {
 		out = append(out, c.tr.plan(w, l, c.planOpen)...)
@@ -211,6 +208,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		out = append(out, l.ink(inkDim, plain.Truncate("▸ "+says, w)))
 	}
 	queue, most := r.state.Branch.Queue, max(r.frame.H/5, 2)
+	c.queueAt = len(out)
 	if n := len(queue) - most; n > 0 {
 		out = append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %d more before these", n), w)))
 		queue = queue[n:]
@@ -226,7 +224,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		out = append(out, l.ink(inkDim, plain.Truncate("▸ "+mark+strings.Join(strings.Fields(c.tr.queued(q.ID)), " "), w)))
 	}
 	if n := len(queue); n > 0 && w >= 40 {
-		says := "  Alt+Up edits the last one"
+		says := "  " + r.frame.Keys.Key(ActEditQueued) + " edits the last one, " + r.frame.Keys.Key(ActQueue) + " shows all"
 		if slices.ContainsFunc(r.state.Branch.Queue, func(q session.Queued) bool { return q.Held }) {
 			if working(r.state) {
 				says = "  After this turn Enter on an empty line sends it;" + says[1:]
@@ -236,6 +234,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate(says, w)))
 	}
+	c.queueTo = len(out)
 	if c.comp.Given() {
 		out = append(out, l.ink(inkDim, plain.Truncate(r.frame.Keys.Key(ActSend)+" sends it, typing replaces it:", w)))
 	}
@@ -260,10 +259,13 @@ func (c *chat) pausedWords(r *Root) string {
 
 // placeholder stands where nothing is written: what can be done now.
 func placeholder(r *Root, w int) string {
+	idle, more := "Say what you want done", " · / commands · "+r.frame.Keys.Key(ActHelp)+" help"
 	long := "Enter queues what you write · " + r.frame.Keys.Key(ActSteer) + " sends it into this turn · " + r.frame.Keys.Key(ActInterrupt) + " stops"
 	switch {
+	case !r.runs() && plain.Width(idle+more) > w-4:
+		return idle
 	case !r.runs():
-		return "Say what you want done"
+		return idle + more
 	case plain.Width(long) > w-4:
 		return r.frame.Keys.Key(ActSteer) + " sends into this turn"
 	}

@@ -137,21 +137,13 @@ func TestGoldenOver(t *testing.T) { // TUI-12, SET-3
 	moment(t, "root_picker", "The model picker over the conversation: the model in use is chosen, a provider without a key is off, the cursor is in the filter.", Options{}, func(s *stage) {
 		chat(s)
 		s.a.models = []ModelInfo{
-			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "large"}, Window: "200k (catalogue)"},
-			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "small"}, Window: "128k (catalogue)"},
-			{Model: session.Model{Provider: "openai", API: "openai-chat"}, State: "no key: set $OPENAI_API_KEY"},
+			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "large"}, Window: 200_000, By: "catalogue", Price: "$5/$30", Can: "reasons, sees pictures", Key: "key: $ACME_API_KEY"},
+			{Model: session.Model{Provider: "acme", API: "openai-chat", Model: "small"}, Window: 128_000, By: "reported", Key: "key: $ACME_API_KEY"},
+			{Model: session.Model{Provider: "openai", API: "openai-chat"}, State: "no key; set $OPENAI_API_KEY", NeedsKey: true},
 		}
 	}, func(s *stage) { s.press("<alt+p>") })
 	moment(t, "root_help", "Help over the conversation, which can be seen around it.", Options{}, chat, func(s *stage) { s.press("?") })
 	moment(t, "root_quit", "Quitting while a turn runs is asked about; staying is what Enter does.", Options{}, func(s *stage) { s.works("hello") }, func(s *stage) { s.press("<ctrl+c><ctrl+c>") })
-	moment(t, "root_sessions", "Sessions: this folder's first, others with their folder; one has a turn left open, one is damaged.", Options{}, func(s *stage) {
-		chat(s)
-		s.a.sessions = []SessionInfo{
-			{ID: "0193-a", Title: "Make the greeting polite", Workspace: "/home/ada/work/greet", Age: "2 min", Size: "12 KB", Here: true, Open: true},
-			{ID: "0193-b", Title: "日本語の挨拶", Workspace: "/home/ada/work/other", Age: "3 days", Size: "1.2 MB"},
-			{ID: "0193-c", Workspace: "/home/ada/work/greet", Age: "1 week", Size: "4 KB", Here: true, Damage: "line 3 can't be read"},
-		}
-	}, func(s *stage) { s.press("<ctrl+s>") })
 }
 
 func TestGoldenTooSmall(t *testing.T) { // TUI-9, case TUI-13

@@ -46,7 +46,9 @@ func (r *Root) modelCommand(args string) tea.Cmd {
 		if err != nil {
 			return failedMsg{err}
 		}
-		i := slices.IndexFunc(rows, func(x ModelInfo) bool { return x.Model.Provider == p && (x.Model.Model == m || x.Model.Model == "") })
+		i := slices.IndexFunc(rows, func(x ModelInfo) bool {
+			return x.Model.Provider == p && (x.Model.Model == m || x.Model.Model == "" || x.Unasked)
+		})
 		if i < 0 {
 			return failedMsg{fmt.Errorf("%s: no such provider or model; /model lists them", args)}
 		}
@@ -61,23 +63,6 @@ func (r *Root) contextCommand(string) tea.Cmd {
 		info, err := r.agent.Context(r.ctx)
 		return contextMsg{info, err}
 	}
-}
-
-func (r *Root) summarizersCommand(string) tea.Cmd {
-	return func() tea.Msg {
-		text, err := r.agent.Summarizers(r.ctx)
-		return summarizersMsg{text, err}
-	}
-}
-
-func (r *Root) themeCommand(args string) tea.Cmd {
-	if args != "" && !slices.Contains(ThemeNames(), args) {
-		r.say("error", args+": themes are "+strings.Join(ThemeNames(), ", ")+".")
-		return nil
-	}
-	r.looks.Theme = args
-	r.restyle()
-	return nil
 }
 
 func (r *Root) renameCommand(args string) tea.Cmd {
@@ -191,10 +176,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			r.say("warning", "The history can't be read: "+m.err.Error())
 		}
 		r.chat.comp.Load(ParseHistory(m.lines))
-	case sessionsMsg:
-		return r.listSessions(m)
-	case modelsMsg:
-		return r.listModels(m)
 	case offersMsg:
 		return r.listOffers(m)
 	case backMsg:
@@ -212,8 +193,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.say("success", "The model is "+m.id.Model.String()+" from now on.")
 	case PickRowsMsg:
 		return r.toPicker(m.Name, m)
-	case PickFoundMsg:
-		return r.toPicker(m.Name, m)
 	case modelMsg:
 		return r.choose(m)
 	case reasonMsg:
@@ -222,8 +201,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			level = ""
 		}
 		return r.submit(drive.Choose{Model: r.model(), Reasoning: level, By: "user"})
-	case openMsg:
-		return r.switchTo(m.id)
 	case switchedMsg:
 		return r.switched(m)
 	case contextMsg:
@@ -232,12 +209,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 		r.open(&textView{title: "Context", lines: m.info.Lines})
-	case summarizersMsg:
-		if m.err != nil {
-			r.say("error", m.err.Error())
-			return nil
-		}
-		r.open(newView("Summarization models", m.text))
 	case editMsg:
 		return edited(m)
 	case editedMsg:
@@ -267,15 +238,6 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		return r.forked(m)
 	case wentMsg:
 		return r.went(m)
-	case branchMsg:
-		return r.goTo(m.name)
-	case askGoneMsg:
-		r.askDelete(m.name)
-	case goneMsg:
-		return r.deleteBranch(m.name)
-	case deletedMsg:
-		r.say("success", m.name+" is deleted; what was written in it stays in the file.")
-		return tea.Batch(r.branched(), r.tree())
 	case branchedMsg:
 		return r.knows(m)
 	case copyMsg:
@@ -327,5 +289,5 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 		r.chat.comp.Give(m.id.Draft)
 		r.given = r.chat.comp.Draft().Whole()
 	}
-	return r.tail()
+	return tea.Batch(r.tail(), r.customs())
 }

@@ -23,6 +23,7 @@ const (
 	offerNothing offerKind = iota
 	offerCommands
 	offerFiles
+	offerArgs
 )
 
 // offerRows is how many rows are shown at once, and offerFileLimit how many paths are looked through: more would be felt
@@ -39,6 +40,9 @@ type offer struct {
 	from    spot // where the word begins
 	query   string
 	all     []Command // offerCommands
+	of      string    // offerArgs: the command
+	args    []argOffer
+	moved   bool // offerArgs: a row was gone to
 	rows    []ranked
 	list    list
 	closed  bool // by the user: not offered again for this word
@@ -52,6 +56,10 @@ func (c *Composer) refresh() tea.Cmd {
 		return nil
 	}
 	kind, from, query := c.word()
+	cmd, at, words, ok := c.argsAt()
+	if ok {
+		kind, from, query = offerArgs, at, words
+	}
 	o := &c.offer
 	switch {
 	case c.walking: // Up and Down go on through the history
@@ -60,18 +68,21 @@ func (c *Composer) refresh() tea.Cmd {
 	case kind == offerNothing:
 		*o = offer{}
 		return nil
-	case o.kind == kind && o.from == from && (o.closed || o.query == query && (len(o.rows) > 0 || o.waiting)):
+	case o.kind == kind && o.from == from && o.of == cmd.Name && (o.closed || o.query == query && (len(o.rows) > 0 || o.waiting)):
 		return nil
 	}
-	var cmd tea.Cmd
-	if o.kind != kind || o.from != from {
-		*o = offer{kind: kind, from: from}
-		if kind == offerFiles && c.Files != nil {
-			o.waiting, cmd = true, c.Files()
+	var asks tea.Cmd
+	if o.kind != kind || o.from != from || o.of != cmd.Name {
+		*o = offer{kind: kind, from: from, of: cmd.Name}
+		switch {
+		case kind == offerFiles && c.Files != nil:
+			o.waiting, asks = true, c.Files()
+		case kind == offerArgs && c.Args != nil:
+			o.waiting, asks = true, c.Args(cmd)
 		}
 	}
 	c.rank(query)
-	return cmd
+	return asks
 }
 
 // Listed takes the paths that were asked for.
@@ -90,6 +101,8 @@ func (c *Composer) rank(query string) {
 	case o.kind == offerCommands:
 		o.all = slices.DeleteFunc(slices.Clone(c.Commands.All()), func(x Command) bool { return x.Later })
 		o.rows = rankCommands(query, o.all)
+	case o.kind == offerArgs:
+		o.rows, o.moved = rankArgs(query, o.args), false
 	case o.rows != nil && o.query != "" && strings.HasPrefix(query, o.query):
 		o.rows = rank(query, len(o.rows), func(i int) string { return c.files[o.rows[i].Index] }, o.rows)
 	default:
@@ -128,6 +141,9 @@ func (c *Composer) take() (run bool) {
 	o, t := c.offer, &c.text
 	if len(o.rows) == 0 {
 		return false
+	}
+	if o.kind == offerArgs {
+		return c.takeArg()
 	}
 	row := o.rows[o.list.at].Index
 	end := t.cur
@@ -175,6 +191,10 @@ func (c *Composer) Popup(width, maxHeight int, th Theme) []string {
 		switch {
 		case o.kind == offerFiles && o.err != nil:
 			return []string{fitLine(th.Error.Of(plain.Truncate("  files can't be listed: "+plain.Clean(o.err.Error()), width)), width)}
+		case o.kind == offerArgs && o.err != nil:
+			return []string{fitLine(th.Error.Of(plain.Truncate("  these can't be listed: "+oneLine(o.err.Error()), width)), width)}
+		case o.kind == offerArgs && o.waiting:
+			return []string{fitLine(th.Dim.Of("  looking"), width)}
 		case o.kind == offerFiles && o.waiting:
 			return []string{fitLine(th.Dim.Of("  looking for files"), width)}
 		case o.kind == offerCommands:
@@ -187,11 +207,14 @@ func (c *Composer) Popup(width, maxHeight int, th Theme) []string {
 	for i := from; i < to; i++ {
 		r := o.rows[i]
 		item := listItem{Selected: i == o.list.at, Marks: r.At}
-		if o.kind == offerCommands {
+		switch o.kind {
+		case offerArgs:
+			item = o.argRow(i)
+		case offerCommands:
 			cmd := o.all[r.Index]
 			item.Title, item.Note = commandTitle(cmd), commandNote(cmd)
 			item.Dim = cmd.Later
-		} else {
+		default:
 			item.Title = noChips(plain.Clean(c.files[r.Index]))
 			if item.Title != c.files[r.Index] {
 				item.Marks = nil
@@ -219,8 +242,13 @@ func commandNote(cmd Command) string {
 	if len(cmd.Aliases) > 0 {
 		note += " (/" + strings.Join(cmd.Aliases, ", /") + ")"
 	}
-	if cmd.Later {
+	switch {
+	case cmd.Later:
 		note = "not yet: " + note
+	case cmd.Project:
+		note += " (of this project)"
+	case cmd.Custom:
+		note += " (yours)"
 	}
 	return note
 }

@@ -28,9 +28,10 @@ const (
 // What may be relied on: text that comes in is clean (plain.Clean); a paste is one edit and never sends (case TUI-01);
 // what was written is in the text, in the history or under undo, whatever key was pressed (TUI-4, case TUI-11).
 type Composer struct {
-	Placeholder string         // shown where nothing is written
-	Commands    Commands       // offered after "/"
-	Files       func() tea.Cmd // answers with a FilesMsg; nil offers no files
+	Placeholder string                // shown where nothing is written
+	Commands    Commands              // offered after "/"
+	Files       func() tea.Cmd        // answers with a FilesMsg; nil offers no files
+	Args        func(Command) tea.Cmd // answers with what it takes; nil offers nothing
 	text        draftText
 	killed      Draft // what was cut last
 	history     History
@@ -146,10 +147,14 @@ func (c *Composer) Cleared() (line, text string) {
 }
 
 // Load puts what was written in earlier runs before what was written in this one. A walk through the history ends with what
-// it shows, a search with the draft.
+// it shows; a search begins again in all of it.
 func (c *Composer) Load(h History) {
-	if c.search != nil {
+	if s := c.search; s != nil {
 		c.searchKey(ActSearchCancel, "")
+		defer func() {
+			c.beginSearch()
+			c.ask(s.query)
+		}()
 	}
 	c.recall = nil
 	mine := c.history.drafts

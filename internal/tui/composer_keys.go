@@ -164,17 +164,17 @@ func (c *Composer) do(act Action) Action {
 	case ActComplete:
 		c.offer = offer{}
 	case ActOfferNext:
-		c.offer.list.Move(1)
+		c.offer.step(1)
 	case ActOfferPrev:
-		c.offer.list.Move(-1)
+		c.offer.step(-1)
 	case ActOfferTake:
 		c.take()
 	case ActOfferEnter:
-		if c.take() {
+		if !c.offer.picked() || c.take() {
 			return ActSend
 		}
 	case ActOfferClose:
-		c.offer = offer{kind: c.offer.kind, from: c.offer.from, closed: true}
+		c.offer = offer{kind: c.offer.kind, from: c.offer.from, of: c.offer.of, closed: true}
 	default:
 		return act
 	}
@@ -211,10 +211,19 @@ func (c *Composer) kill(from, to spot) {
 	c.text.replace(from, to, "")
 }
 
-// Click puts the cursor where the mouse is: x and y are from the top left of what View drew last.
-func (c *Composer) Click(x, y int) {
-	if c.search != nil || y < 0 {
-		return
+// Click puts the cursor where the mouse is: x and y are from the top left of what View drew last. Above that, in the popup
+// rows of what is offered, it takes what is there; then it reports whether that is to be sent, as ActOfferEnter does.
+func (c *Composer) Click(x, y, popup int) (send bool) {
+	if c.search != nil {
+		return false
+	}
+	if y < 0 {
+		from, to := c.offer.list.Window(min(popup, offerRows))
+		if at := from + popup + y; c.Offering() && at >= from && at < to {
+			c.offer.list.Select(at)
+			return c.take()
+		}
+		return false
 	}
 	t := &c.text
 	at := c.top
@@ -227,6 +236,7 @@ func (c *Composer) Click(x, y int) {
 	}
 	t.cur, t.goal, t.typingFrom = t.atColumn(at.line, at.off, max(0, x-markWidth)), -1, 0
 	c.offer = offer{}
+	return false
 }
 
 // shell says that what is written is a command of the user's own.

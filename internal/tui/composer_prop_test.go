@@ -178,7 +178,7 @@ func TestComposerTakesAnyKey(t *testing.T) {
 			case 5:
 				d.Listed(FilesMsg{Paths: []string{"a/b.go", "with space.md", "dir/", "日本/語.txt", "\x1b[2Jevil"}})
 			case 6:
-				d.Click(rapid.IntRange(0, 60).Draw(t, "x"), rapid.IntRange(0, 8).Draw(t, "y"))
+				d.Click(rapid.IntRange(0, 60).Draw(t, "x"), rapid.IntRange(0, 8).Draw(t, "y"), rapid.IntRange(0, 3).Draw(t, "popup"))
 			default:
 				act, _ := d.Key(keyOf(rapid.SampledFrom(keys).Draw(t, "key")), d.keys, d.at, more)
 				if act == ActSend {

@@ -407,7 +407,7 @@ func TestClickPutsTheCursor(t *testing.T) { // TUI-9
 		x, y int
 		want string
 	}{{2, 0, "|one two three\n日本語"}, {3, 1, "one two t|hree\n日本語"}, {5, 2, "one two three\n日|本語"}, {99, 9, "one two three\n日本語|"}, {0, 0, "|one two three\n日本語"}} {
-		if d.Click(c.x, c.y); d.shown() != c.want {
+		if d.Click(c.x, c.y, 0); d.shown() != c.want {
 			t.Errorf("a click at %d, %d gives %q, want %q", c.x, c.y, d.shown(), c.want)
 		}
 	}

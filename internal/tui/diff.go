@@ -28,6 +28,9 @@ func (r *row) drawCall(w int, l look, open bool, t *transcript) []string {
 		head += " " + plain.Truncate(s, room-1)
 	}
 	out := []string{plain.Truncate(head+l.ink(inkDim, tail), w)}
+	if open {
+		out = append(out, r.whole(w, room, l)...)
+	}
 	switch {
 	case r.src.broken != "":
 		return append(out, "  "+trouble(r.src, w-2, l))
@@ -38,6 +41,9 @@ func (r *row) drawCall(w int, l look, open bool, t *transcript) []string {
 	case r.planned && r.state != callFailed:
 		return append(out, checklist(r.plan, w, l)...)
 	case r.state == callRunning:
+		if open {
+			return append(out, outputLines(strings.TrimRight(tailText(r.pulse.Text, 64<<10), "\n"), w, l, true)...)
+		}
 		return append(out, runningTail(r.pulse.Text, w, l)...)
 	case r.state == callDone && changesFiles(r.name):
 		if d, ok := r.drawChange(w, l, open); ok {
@@ -45,7 +51,7 @@ func (r *row) drawCall(w int, l look, open bool, t *transcript) []string {
 		}
 	}
 	if r.files != nil && !changesFiles(r.name) {
-		out = append(out, fileLines(r.files, w, l)...)
+		out = append(out, fileLines(r.files, w, l, open)...)
 	}
 	switch {
 	case r.name == "bash" && r.state == callFailed && !open:
@@ -56,6 +62,24 @@ func (r *row) drawCall(w int, l look, open bool, t *transcript) []string {
 		return append(out, foldHead(r.out.text, w, l, open, 1, r.left)...)
 	}
 	return append(out, foldHead(r.out.text, w, l, open, foldOutput, r.left)...)
+}
+
+// whole is what the call is about in full, where its head has no room for it.
+func (r *row) whole(w, room int, l look) []string {
+	if r.src.missing || changesFiles(r.name) {
+		return nil
+	}
+	text := plain.Clean(strings.TrimSpace(words.Gist(r.name, r.src.text)))
+	if text == "" || !strings.Contains(text, "\n") && plain.Width(r.subject()) < room {
+		return nil
+	}
+	var out []string
+	for s := range strings.SplitSeq(text, "\n") {
+		for _, x := range plain.Fold(s, w-2) {
+			out = append(out, l.ink(inkAccent, "  "+x))
+		}
+	}
+	return out
 }
 
 // standing is the mark of a call, its role, and what is said behind it.
@@ -137,10 +161,10 @@ func checklist(plan []planTask, w int, l look) []string {
 }
 
 // fileLines lists changed files.
-func fileLines(files []session.FileChange, w int, l look) []string {
+func fileLines(files []session.FileChange, w int, l look, open bool) []string {
 	var out []string
 	for i, f := range files {
-		if i == foldOutput && len(files) > foldOutput+1 {
+		if i == foldOutput && !open && len(files) > foldOutput+1 {
 			return append(out, l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %s", words.Count(len(files)-i, "more file")), w)))
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate("  "+plain.Clean(f.Op+" "+words.OneLine(l.path(f.Path))), w)))
@@ -181,10 +205,14 @@ func (r *row) drawChange(w int, l look, open bool) ([]string, bool) {
 	added, removed, omitted := 0, 0, 0
 	draw := func(before, after string, numbers bool) {
 		o := markdown.DiffOptions{Theme: l.markdown, Width: w - 2, Max: max(left, 1)}
+		diff := markdown.Diff
+		if l.sides && w >= sidesWidth && numbers && before != "" && after != "" {
+			diff = markdown.Sides
+		}
 		if !numbers && w-2 >= 24 {
 			o.Width += diffGutter
 		}
-		p := markdown.Diff(before, after, o)
+		p := diff(before, after, o)
 		added, removed, omitted = added+p.Added, removed+p.Removed, omitted+p.Omitted
 		if left <= 0 {
 			omitted += len(p.Lines)
@@ -226,7 +254,7 @@ func (r *row) drawChange(w int, l look, open bool) ([]string, bool) {
 	if omitted > 0 {
 		s := fmt.Sprintf("  … %s", words.Count(omitted, "more line"))
 		if !open {
-			s += " (Ctrl+O)"
+			s = keyed(s, l.full)
 		}
 		out = append(out, l.ink(inkDim, plain.Truncate(s, w)))
 	}

@@ -17,6 +17,9 @@ import (
 // composer, then the conversation.
 func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 	c := r.chat
+	if c.tr.homing && r.haltHome(k) {
+		return nil
+	}
 	at := InChat
 	if working(r.state) {
 		at |= WhenWorking
@@ -103,6 +106,8 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 		return r.quit()
 	case ActEditQueued:
 		return r.editQueued()
+	case ActQueue:
+		return r.openQueue()
 	case ActMode:
 		return r.nextMode()
 	case ActModels:
@@ -127,7 +132,7 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 		}
 		r.toasts = r.toasts.dismiss()
 	case ActExpand:
-		c.tr.unfold()
+		r.read()
 	case ActRedraw:
 		return paint.Redraw()
 	case ActSuspend:
@@ -145,7 +150,7 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 	case ActScrollBottom:
 		c.tr.end()
 	case ActSettings:
-		c.hint = "Settings are not there yet: `agent config edit` opens setup.json."
+		return r.settings("")
 	}
 	return nil
 }
@@ -331,14 +336,6 @@ func (r *Root) mode() string {
 }
 
 type modeMsg struct{ mode string }
-
-func (r *Root) models() tea.Cmd {
-	r.open(waitingPicker(modelsPicker, "Models", "type to filter", func(row PickRow) tea.Msg { return modelMsg{row.Value.(ModelInfo)} }))
-	return func() tea.Msg {
-		rows, err := r.agent.Models(r.ctx)
-		return modelsMsg{rows, err}
-	}
-}
 
 type modelMsg struct{ ModelInfo }
 

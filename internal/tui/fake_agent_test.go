@@ -43,19 +43,18 @@ type fakeAgent struct {
 	asked    []drive.Command
 	did      []string // what else was asked for
 	branches fakeBranches
+	kept     fakeSettings
+	reports  fakeReports
+	fakeSessions
 	fakeNotices
-	sessions []SessionInfo
-	said     map[string][]Saying
-	unsaid   string
-	noSaid   error
-	models   []ModelInfo
-	offers   []Offer
-	files    []string
-	old      []string // the history
-	rule     string
-	noRule   error // of Allow
-	lost     bool  // the session's file is gone
-	noDraft  error // of SaveDraft
+	models  []ModelInfo
+	offers  []Offer
+	files   []string
+	old     []string // the history
+	rule    string
+	noRule  error // of Allow
+	lost    bool  // the session's file is gone
+	noDraft error // of SaveDraft
 
 	noTail, noOld, noFiles, noContext, noShell error
 
@@ -188,27 +187,12 @@ func (a *fakeAgent) Files(context.Context) ([]string, error) {
 	return a.files, a.noFiles
 }
 
-func (a *fakeAgent) Sessions(context.Context) ([]SessionInfo, error) {
-	a.asks("sessions")
-	return a.sessions, nil
-}
-
-func (a *fakeAgent) Said(_ context.Context, text string) ([]Saying, string, error) {
-	a.asks("said %s", text)
-	return a.said[text], a.unsaid, a.noSaid
-}
-
 func (a *fakeAgent) Switch(_ context.Context, id string) (Identity, error) {
 	a.asks("switch %s", id)
 	if a.noOther != nil {
 		return Identity{}, a.noOther
 	}
 	return a.other.ident, nil
-}
-
-func (a *fakeAgent) Models(context.Context) ([]ModelInfo, error) {
-	a.asks("models")
-	return a.models, nil
 }
 
 func (a *fakeAgent) UseModel(_ context.Context, m session.Model) (Identity, error) {
@@ -263,11 +247,6 @@ func (a *fakeAgent) Lost(context.Context) bool { a.asks("lost"); return a.lost }
 func (a *fakeAgent) Context(context.Context) (ContextInfo, error) {
 	a.asks("context")
 	return aContext(), a.noContext
-}
-
-func (a *fakeAgent) Summarizers(context.Context) (string, error) {
-	a.asks("summarizers")
-	return "Asked for summaries, in this order, and nobody else:\n\n1. acme/small\n2. acme/tiny (can't be asked: no key)\n", nil
 }
 
 func (a *fakeAgent) Editor() []string   { return []string{"ed"} }
@@ -378,7 +357,7 @@ func (s *stage) handle(m tea.Msg) {
 		return
 	}
 	name := fmt.Sprintf("%T", m)
-	if strings.HasPrefix(name, "paint.") || strings.HasPrefix(name, "tea.Suspend") || strings.HasPrefix(name, "tea.Raw") {
+	if strings.HasPrefix(name, "paint.") || strings.HasPrefix(name, "tea.Suspend") || strings.HasPrefix(name, "tea.exec") || strings.HasPrefix(name, "tea.Raw") {
 		s.other = append(s.other, m)
 		return
 	}

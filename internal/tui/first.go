@@ -1,11 +1,6 @@
 package tui
 
-import (
-	tea "charm.land/bubbletea/v2"
-
-	"varve/internal/harness/drive"
-	"varve/internal/session"
-)
+import tea "charm.land/bubbletea/v2"
 
 // The first run (CLI-3), and what is chosen from lists.
 
@@ -28,9 +23,7 @@ type (
 
 // Names of pickers that wait for their rows.
 const (
-	modelsPicker   = "models"
-	sessionsPicker = "sessions"
-	offersPicker   = "offers"
+	offersPicker = "offers"
 )
 
 func waitingPicker(name, title, hint string, then func(PickRow) tea.Msg) *Picker {
@@ -102,41 +95,6 @@ func (r *Root) taken(m takenMsg) tea.Cmd {
 		p.filter.write(m.how)
 	}
 	return cmd
-}
-
-func (r *Root) listModels(m modelsMsg) tea.Cmd {
-	var rows []PickRow
-	for _, x := range m.rows {
-		row := PickRow{Title: x.Model.Model, Note: x.Window, Group: x.Model.Provider, Value: x}
-		if x.Model.Model == "" {
-			row.Title, row.Off = x.Model.Provider, x.State
-		}
-		rows = append(rows, row)
-	}
-	cmd := r.toPicker(modelsPicker, PickRowsMsg{Name: modelsPicker, Rows: rows, Err: m.err})
-	for _, o := range r.overlays {
-		if p, ok := o.(*Picker); ok && p.Name == modelsPicker {
-			now := r.model()
-			p.Choose(func(row PickRow) bool { x, ok := row.Value.(ModelInfo); return ok && x.Model == now })
-		}
-	}
-	return cmd
-}
-
-// choose takes a model for the next request. Where there was none it becomes
-// the user's choice too.
-func (r *Root) choose(m modelMsg) tea.Cmd {
-	if r.state.Branch.Model == (session.Model{}) {
-		return func() tea.Msg {
-			id, err := r.agent.UseModel(r.ctx, m.Model)
-			return usedMsg{id, err}
-		}
-	}
-	if r.state.Branch.Model.API != m.Model.API {
-		r.say("error", "That model speaks another protocol: it can't go on with this conversation. /new begins another.")
-		return nil
-	}
-	return r.submit(drive.Choose{Model: m.Model, Reasoning: r.state.Branch.Reason, By: "user"})
 }
 
 type usedMsg struct {

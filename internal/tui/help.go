@@ -84,6 +84,12 @@ func (h *Help) rows(f Frame) []string {
 		}
 		rows = append(rows, f.Theme.Title.Of(title))
 	}
+	if len(f.Keys.wrong) > 0 {
+		head("Of your keys these do not what you asked")
+		for _, p := range f.Keys.wrong {
+			add(oneLine(p.Action), oneLine(p.Error()))
+		}
+	}
 	group, seen := "", map[Action]bool{}
 	for _, r := range f.Keys.Actions() {
 		keys := f.Keys.Keys(r.Action)
@@ -99,11 +105,20 @@ func (h *Help) rows(f Frame) []string {
 		if r.Later {
 			says = "not yet: " + says
 		}
+		if f.Keys.users[r.Action] {
+			says += " (your key)"
+		}
 		add(strings.Join(keys, ", "), says)
 	}
 	head("Commands")
-	for _, c := range h.Commands.All() {
+	for _, c := range h.Commands.table() {
 		add(commandTitle(c), commandNote(c))
+	}
+	if own := h.Commands.own(); len(own) > 0 {
+		head("Your commands: what they hold is sent as a message")
+		for _, c := range own {
+			add(commandTitle(c), commandNote(c))
+		}
 	}
 	head("In a message")
 	add("@path", "names a file")

@@ -140,4 +140,15 @@ func TestHistoryComesLate(t *testing.T) { // TUI-4
 	if d.shown() != "older still|" {
 		t.Errorf("shown %q", d.shown())
 	}
+	// A search that was begun before goes on in what has come.
+	d = newDesk()
+	d.press("a draft<ctrl+r>til")
+	d.Load(ParseHistory([]string{"old", "older still"}))
+	if !d.Searching() || d.shown() != "older s|till" {
+		t.Errorf("searching %v, shown %q", d.Searching(), d.shown())
+	}
+	d.press("<esc>")
+	if d.shown() != "a draft|" {
+		t.Errorf("the draft is %q", d.shown())
+	}
 }

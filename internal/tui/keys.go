@@ -15,6 +15,8 @@ type Keymap struct {
 	rows  []binding
 	byKey map[string][]int // rows by key, in the table's order
 	plain bool
+	users map[Action]bool // whose keys the user gave
+	wrong []KeyProblem
 }
 
 // A KeyProblem is a line of appearance.keys that does not do what it says.
@@ -41,7 +43,7 @@ func NewKeymap(users map[string][]string) (Keymap, []KeyProblem) {
 	rows := bindings()
 	known := map[Action]Where{} // places where something is written at any time
 	for _, r := range rows {
-		writes := r.Where & (typing | InList | InSearch)
+		writes := r.Where & (typing | InList | InSearch | InBrowser)
 		if r.Where&WhenEmpty != 0 {
 			writes = 0
 		}
@@ -73,7 +75,10 @@ func NewKeymap(users map[string][]string) (Keymap, []KeyProblem) {
 		}
 		own[a] = keys
 	}
-	k := Keymap{byKey: map[string][]int{}}
+	k := Keymap{byKey: map[string][]int{}, users: map[Action]bool{}}
+	for a := range own {
+		k.users[a] = true
+	}
 	first := map[Action]bool{}
 	for _, r := range rows {
 		if keys, ok := own[r.Action]; ok {
@@ -87,7 +92,8 @@ func NewKeymap(users map[string][]string) (Keymap, []KeyProblem) {
 		}
 		k.rows = append(k.rows, r)
 	}
-	return k, append(problems, k.settle(own)...)
+	k.wrong = append(problems, k.settle(own)...)
+	return k, k.wrong
 }
 
 // settle takes keys from rows that lose them to another, and makes the index.

@@ -15,8 +15,10 @@ type Command struct {
 	Args    string // how its words are hinted: "" none, [x] may follow, <x> must
 	Says    string
 	Later   bool // its engine does not stand yet: it is shown, and refused with a sentence
-	Custom  bool // the user's own, from .agents/commands
+	Custom  bool // the user's own, a Markdown file
+	Project bool // of the folder, not of the user
 	run     func(r *Root, args string) tea.Cmd
+	offer   argsOf // what may stand behind it, nil for what can't be listed
 }
 
 // Commands are those that completion, help, palette and the composer know.
@@ -40,6 +42,10 @@ func NewCommands(custom ...Command) (c Commands, refused []Command) {
 
 // All are the commands in the table's order.
 func (c Commands) All() []Command { return c.list }
+
+// table are those of the program, own the user's.
+func (c Commands) table() []Command { return c.list[:len(commands())] }
+func (c Commands) own() []Command   { return c.list[len(commands()):] }
 
 // Find is the command of a name or an alias, without the slash.
 func (c Commands) Find(name string) (Command, bool) {
@@ -114,30 +120,30 @@ func commands() []Command {
 	return []Command{
 		{Name: "help", Says: "keys and commands", run: acts(ActHelp)},
 		{Name: "new", Aliases: []string{"clear"}, Says: "begin a new session; this one is kept", run: func(r *Root, _ string) tea.Cmd { return r.switchTo("") }},
-		{Name: "resume", Aliases: []string{"sessions"}, Args: "[session]", Says: "go on with an earlier session", run: (*Root).resumeCommand},
+		{Name: "resume", Aliases: []string{"sessions"}, Args: "[session]", Says: "go on with an earlier session", run: (*Root).resumeCommand, offer: offerSessions},
 		{Name: "fork", Aliases: []string{"branch"}, Says: "go on from a message in a new branch", run: func(r *Root, _ string) tea.Cmd { return r.fork() }},
 		{Name: "revert", Aliases: []string{"undo"}, Says: "go back to before a message of yours", run: func(r *Root, _ string) tea.Cmd { return r.revert() }},
-		{Name: "rollback", Args: "[label]", Aliases: []string{"rewind"}, Says: "take a revert back, or a restore of files", run: (*Root).rollback},
+		{Name: "rollback", Args: "[label]", Aliases: []string{"rewind"}, Says: "take a revert back, or a restore of files", run: (*Root).rollback, offer: offerLabels},
 		{Name: "tree", Says: "the branches of this session", run: func(r *Root, _ string) tea.Cmd { return r.tree() }},
 		{Name: "compact", Args: "[focus]", Says: "summarize the conversation so far", run: (*Root).compact},
-		{Name: "model", Args: "[provider/model]", Says: "choose the model", run: (*Root).modelCommand},
-		{Name: "summarizers", Says: "the models that summarize", run: (*Root).summarizersCommand},
-		{Name: "settings", Aliases: []string{"config"}, Says: "change settings", Later: true},
+		{Name: "model", Args: "[provider/model]", Says: "choose the model", run: (*Root).modelCommand, offer: offerModels},
+		{Name: "summarizers", Says: "the models that summarize", run: func(r *Root, _ string) tea.Cmd { return r.settings(sumBlock) }},
+		{Name: "settings", Aliases: []string{"config"}, Says: "change settings", run: acts(ActSettings)},
 		{Name: "context", Says: "what fills the model's window", run: (*Root).contextCommand},
-		{Name: "usage", Aliases: []string{"cost"}, Says: "tokens and money so far", Later: true},
+		{Name: "usage", Aliases: []string{"cost"}, Says: "tokens and money so far", run: (*Root).usageCommand},
 		{Name: "toasts", Says: "the notices so far", run: (*Root).toastsCommand},
-		{Name: "export", Args: "[file]", Says: "write the conversation to a file", Later: true},
-		{Name: "copy", Args: "[n]", Says: "copy the last answer, or code block n of it", run: (*Root).copy},
+		{Name: "export", Args: "[file]", Says: "write the conversation to a file: .md, .html, .jsonl", run: (*Root).exportCommand},
+		{Name: "copy", Args: "[n]", Says: "copy the last answer, or code block n of it", run: (*Root).copy, offer: offerCode},
 		{Name: "rename", Args: "<title>", Says: "give this session a title", run: (*Root).renameCommand},
-		{Name: "init", Says: "write a first AGENTS.md", Later: true},
+		{Name: "init", Args: "[what matters]", Says: "have the model write a first AGENTS.md", run: (*Root).initCommand},
 		{Name: "mcp", Says: "servers of tools", Later: true},
-		{Name: "permissions", Says: "what is allowed without asking", Later: true},
+		{Name: "permissions", Says: "what is allowed without asking, and by whom", run: (*Root).permissionsCommand},
 		{Name: "skills", Says: "the skills that were found", Later: true},
-		{Name: "diff", Says: "what has changed in the files", Later: true},
+		{Name: "diff", Says: "what this session has changed in the files", run: (*Root).diffCommand},
 		{Name: "plan", Says: "show or hide the plan", run: acts(ActPlan)},
-		{Name: "theme", Args: "[auto|dark|light|none]", Says: "choose the colours", run: (*Root).themeCommand},
+		{Name: "theme", Args: "[theme]", Says: "choose the colours", run: (*Root).themeCommand, offer: offerThemes},
 		{Name: "editor", Says: "write in your editor", run: acts(ActEditor)},
-		{Name: "doctor", Says: "check the set-up", Later: true},
+		{Name: "doctor", Says: "check the set-up", run: (*Root).doctorCommand},
 		{Name: "exit", Aliases: []string{"quit"}, Says: "leave; the session is kept", run: func(r *Root, _ string) tea.Cmd { return r.quit() }},
 	}
 }

@@ -80,6 +80,7 @@ const (
 	ActRemove     Action = "remove"
 	ActMoveUp     Action = "move_up"
 	ActMoveDown   Action = "move_down"
+	ActFavourite  Action = "favourite"
 )
 
 // Where says where a key was pressed, or where a binding holds. The place is one of the first group (a binding may hold
@@ -88,17 +89,19 @@ const (
 type Where uint16
 
 const (
-	InChat   Where = 1 << iota // the composer has the keys
-	InOffer                    // and offers completions
-	InSearch                   // and searches the history
-	InList                     // an overlay with rows, perhaps with a line to filter them
-	InView                     // an overlay or screen that only scrolls
+	InChat    Where = 1 << iota // the composer has the keys
+	InOffer                     // and offers completions
+	InSearch                    // and searches the history
+	InList                      // an overlay with rows, perhaps with a line to filter them
+	InView                      // an overlay or screen that only scrolls
+	InBrowser                   // the session browser, before InList
+	InRead                      // the transcript as a screen
 
 	WhenEmpty   // nothing is written
 	WhenWorking // a turn runs
 	WhenAgain   // the same key was just pressed
 
-	places = InChat | InOffer | InSearch | InList | InView
+	places = InChat | InOffer | InSearch | InList | InView | InBrowser | InRead
 	typing = InChat | InOffer
 )
 
@@ -118,9 +121,8 @@ func bindings() []binding {
 	b := func(group string, a Action, w Where, says string, keys ...string) binding {
 		return binding{Action: a, Keys: keys, Where: w, Group: group, Says: says}
 	}
-	const chat, write, scroll, offer, find, list = "Conversation", "Writing", "Scrolling", "Completion", "History search", "Lists"
-	later := func(x binding) binding { x.Later = true; return x }
-	return []binding{
+	const chat, write, scroll, offer, find, list, browse = "Conversation", "Writing", "Scrolling", "Completion", "History search", "Lists", "Session browser"
+	return append([]binding{
 		b(chat, ActSend, InChat, "send; while the agent works, the message waits in the queue", "enter"),
 		b(chat, ActNewline, typing, `begin a new line (also \ and then Enter)`, "ctrl+j", "shift+enter", "alt+enter"),
 		b(chat, ActSteer, typing|WhenWorking, "while the agent works: send into the running turn", "alt+enter"),
@@ -130,17 +132,18 @@ func bindings() []binding {
 		b(chat, ActQuit, typing|WhenAgain, "quit; once more where that asks first", "ctrl+c"),
 		b(chat, ActQuitEmpty, InChat|WhenEmpty, "quit, where nothing is written", "ctrl+d"),
 		b(chat, ActEditQueued, InChat, "take the newest queued message back to edit it", "alt+up"),
+		b(chat, ActQueue, InChat, "the messages that wait: edit, move, remove", "alt+q"),
 		b(chat, ActMode, InChat, "next permission mode", "shift+tab"),
 		b(chat, ActModels, InChat, "choose a model", "alt+p"),
 		b(chat, ActReasoning, InChat, "choose how much the model thinks", "alt+t"),
 		b(chat, ActSessions, InChat, "sessions", "ctrl+s"),
-		later(b(chat, ActSettings, InChat, "settings", "ctrl+,")),
+		b(chat, ActSettings, InChat, "settings", "ctrl+,"),
 		b(chat, ActPalette, typing, "find an action or a command", "ctrl+p"),
 		b(chat, ActHelp, InChat|WhenEmpty, "this help (? where nothing is written)", "?"),
 		b(chat, ActHelp, typing, "", "f1"),
 		b(chat, ActEditor, typing, "write in your editor", "ctrl+g"),
 		b(chat, ActPlan, InChat|InView, "show or hide the plan", "ctrl+t"),
-		b(chat, ActExpand, InChat|InView, "show everything in full, and back", "ctrl+o"),
+		b(chat, ActExpand, InChat|InView|InRead, "the transcript: everything in full, search, copy", "ctrl+o"),
 		b(chat, ActDismiss, typing, "hide the newest notice; /toasts has them all", "alt+x"),
 		b(chat, ActRedraw, places, "draw the screen again", "ctrl+l"),
 		b(chat, ActSuspend, places, "suspend; fg brings it back", "ctrl+z"),
@@ -199,5 +202,20 @@ func bindings() []binding {
 		b(list, ActRemove, InList, "remove the entry, where that can be done", "delete"),
 		b(list, ActMoveUp, InList, "move the entry up, where that can be done", "alt+up"),
 		b(list, ActMoveDown, InList, "move the entry down, where that can be done", "alt+down"),
-	}
+		b(list, ActFavourite, InList, "make a model a favourite, and back", "alt+s"),
+
+		b(browse, ActBrowseTree, InBrowser, "the branches of the session; again: all sessions", "alt+t"),
+		b(browse, ActBrowsePreview, InBrowser, "show or hide what was said there", "tab"),
+		b(browse, ActPeekUp, InBrowser, "scroll that up", "shift+up", "ctrl+up"),
+		b(browse, ActPeekDown, InBrowser, "scroll that down", "shift+down", "ctrl+down"),
+		b(browse, ActBrowseFork, InBrowser, "fork: a new branch from there, before a message", "alt+f"),
+		b(browse, ActBrowseRevert, InBrowser, "revert: go back to before a message", "alt+r"),
+		b(browse, ActBrowseRollback, InBrowser, "rollback: take a revert back, or a restore of files", "alt+b"),
+		b(browse, ActBrowseRename, InBrowser, "give a session or a branch a title", "alt+n", "f2"),
+		b(browse, ActBrowseExport, InBrowser, "write the branch to a file", "alt+e"),
+		b(browse, ActBrowseDelete, InBrowser, "delete the branch; it is asked first", "delete"),
+		b(browse, ActBrowseFolders, InBrowser, "sessions of all folders; again: of this one", "alt+a"),
+		b(browse, ActBrowseSort, InBrowser, "another order: newest, largest, most messages, title", "alt+s"),
+		b(browse, ActBrowseKeys, InBrowser, "the next keys in the foot, where not all have room", "f1"),
+	}, readBindings()...)
 }

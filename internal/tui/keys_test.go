@@ -138,6 +138,7 @@ func TestUsersKeys(t *testing.T) { // TUI-12
 		`appearance.keys: sessions: "x" is needed to write with`,
 		`appearance.keys: sessions: "ctrl+s" is the key of models`,
 		`appearance.keys: edit_queued: "alt+up" is the key of editor`,
+		`appearance.keys: browse_tree: "alt+t" is the key of redraw`, // which is everywhere
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("said\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
@@ -219,7 +220,7 @@ func TestCommands(t *testing.T) { // TUI, "Commands"
 		{"/model  openai/gpt ", "model", "openai/gpt", ""},
 		{"/review this", "review", "this", ""},
 		{"/compact on tests", "compact", "on tests", ""},
-		{"/export a file", "export", "a file", "/export is not there yet; nothing was done"},
+		{"/mcp a file", "mcp", "a file", "/mcp is not there yet; nothing was done"},
 		{"/moddel", "", "", "there is no command /moddel; did you mean /model? (a space before it makes it text)"},
 		{"/x", "", "", "there is no command /x (a space before it makes it text)"},
 		{"/", "", "", "there is no command / (a space before it makes it text)"},
@@ -271,7 +272,7 @@ func TestKeysPage(t *testing.T) { // TUI-12
 		}
 		fmt.Fprintf(&b, "| %s | %s | `%s` |\n", strings.Join(k.Keys(r.Action), ", "), says, r.Action)
 	}
-	b.WriteString("\n## Commands\n\nA line that begins with `/` is a command; one that is none is refused and never sent. A path is text, and so is anything\nbehind a space. A line that begins with `!` is a shell command of your own: Esc ends it, and the model sees what it\nwrote with your next message. Your own commands are Markdown files in `.agents/commands/` (*later*).\n\n| command | what | also |\n|---|---|---|\n")
+	b.WriteString("\n## Commands\n\nA line that begins with `/` is a command; one that is none is refused and never sent. A path is text, and so is anything\nbehind a space. A line that begins with `!` is a shell command of your own: Esc ends it, and the model sees what it\nwrote with your next message. Your own commands are Markdown files in `commands/`\nof the folder that holds setup.json: `review.md` there is `/review`, and sends its text as a message, with the words behind\nthe command in place of `$ARGUMENTS`. Between two lines of `---` at its top `description:` and `argument-hint:` say what is\nshown of it. Those of a project, in its `.agents/commands/`, are not read before the folder is trusted (*later*).\n\n| command | what | also |\n|---|---|---|\n")
 	for _, c := range commands() {
 		says := c.Says
 		if c.Later {

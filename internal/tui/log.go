@@ -35,7 +35,7 @@ func (r *Root) log(msg tea.Msg) (tea.Cmd, bool) {
 	case olderMsg:
 		if m.epoch == r.epoch {
 			if m.err != nil {
-				// It is not asked for again: asking would not end.
+				r.chat.tr.bar()
 				r.say("error", "Earlier entries can't be read: "+m.err.Error())
 				return nil, true
 			}
@@ -156,9 +156,9 @@ func (r *Root) fetch() tea.Cmd {
 	epoch := r.epoch
 	if !r.chat.asking && r.chat.tr.wantsOlder() {
 		r.chat.asking = true
-		q := r.chat.tr.first
+		q, n := r.chat.tr.first, r.chat.tr.olderPage()
 		cmds = append(cmds, func() tea.Msg {
-			entries, err := r.agent.Before(r.ctx, q, 300)
+			entries, err := r.agent.Before(r.ctx, q, n)
 			return olderMsg{epoch, entries, err}
 		})
 	}

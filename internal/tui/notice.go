@@ -300,7 +300,7 @@ func (m noticeActed) on(r *Root) tea.Cmd {
 	case "retry":
 		return r.compact("")
 	case "models":
-		return r.summarizersCommand("")
+		return r.settings(sumBlock)
 	}
 	return nil
 }

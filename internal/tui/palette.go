@@ -37,6 +37,9 @@ func NewPalette(keys Keymap, cmds Commands) *Picker {
 			line += " "
 		}
 		row := PickRow{Title: commandTitle(c), Note: commandNote(c), Group: "Commands", Also: strings.Join(c.Aliases, " ") + " " + c.Says, Value: PaletteMsg{Command: line}}
+		if c.Custom {
+			row.Group = "Your commands"
+		}
 		if c.Later {
 			row.Off = commandNote(c)
 			later = append(later, row)

@@ -14,8 +14,9 @@ type PickRow struct {
 	Title, Note string
 	Group       string // rows of a group stand together below its name; "" has none
 	Also        string // is found too, and not shown
-	Key         string // names it, for a PickFound
+	Key         string // names it
 	Off         string // why it can't be chosen, "" if it can
+	Does        string // what choosing does, "" is to choose
 	Value       any    // for the answer
 }
 
@@ -27,22 +28,18 @@ type Picker struct {
 	Answer func(PickRow) tea.Msg // what choosing says
 	Name   string                // to whom a PickRowsMsg is addressed
 	Says   string                // below the filter
-	Deeper *Deeper               // nil: it finds what its rows say, letter by letter
 
-	// Remove says what removes a row, or why it can't be; nil where none can.
-	// Removes is what the key for it does.
-	Remove  func(PickRow) (tea.Msg, string)
-	Removes string
+	// Mark says what marks a row as a favourite, nil for one that can't be; it
+	// stays open. nil where none can.
+	Mark func(PickRow) tea.Msg
 
-	behind  looked
-	refused string // why the row could not be removed, until the next key
-	rows    []PickRow
-	column  int // where notes begin
-	filter  field
-	shown   []pickLine
-	list    list
-	wait    bool
-	err     error
+	rows   []PickRow
+	column int // where notes begin
+	filter field
+	shown  []pickLine
+	list   list
+	wait   bool
+	err    error
 }
 
 // A PickRowsMsg brings the rows of the picker of that name, or says why there are none.
@@ -54,9 +51,8 @@ type PickRowsMsg struct {
 
 // A pickLine is a row of the screen: a row to choose, or the name of a group.
 type pickLine struct {
-	row   int // -1: a heading, or what was found
+	row   int // -1: a heading
 	head  string
-	found *PickFound // of the row above
 	marks []int
 }
 
@@ -67,8 +63,9 @@ func NewPicker(title string, rows []PickRow, answer func(PickRow) tea.Msg) *Pick
 	return p
 }
 
-// SetRows replaces the rows. The filter stays, and the choice too where its row has the same place.
+// SetRows replaces the rows. The filter stays, and the choice too where its row has the same key or place.
 func (p *Picker) SetRows(rows []PickRow) {
+	was, _ := p.chosen()
 	p.rows, p.column = make([]PickRow, len(rows)), 0
 	for i, r := range rows {
 		r.Title, r.Note, r.Group, r.Off = oneLine(r.Title), oneLine(r.Note), oneLine(r.Group), oneLine(r.Off)
@@ -78,6 +75,9 @@ func (p *Picker) SetRows(rows []PickRow) {
 	at := p.list.at
 	p.match()
 	p.list.Select(at)
+	if was.Key != "" {
+		p.Choose(func(r PickRow) bool { return r.Key == was.Key })
+	}
 }
 
 // Choose puts the choice on the first row that is wanted.
@@ -97,15 +97,10 @@ func oneLine(s string) string {
 
 // match finds what is shown. Groups stand in the order of their best row.
 func (p *Picker) match() {
-	var found []ranked
-	if p.Deeper != nil {
-		found = p.findWords()
-	} else {
-		found = rank(p.filter.String(), len(p.rows), func(i int) string {
-			r := p.rows[i]
-			return r.Title + " " + r.Group + " " + r.Also
-		}, nil)
-	}
+	found := rank(p.filter.String(), len(p.rows), func(i int) string {
+		r := p.rows[i]
+		return r.Title + " " + r.Group + " " + r.Also
+	}, nil)
 	var order []string
 	groups := map[string][]pickLine{}
 	for _, r := range found {
@@ -124,14 +119,12 @@ func (p *Picker) match() {
 			p.add(l)
 		}
 	}
-	p.addFound()
 	p.list.Select(0)
 }
 
 func (p *Picker) add(l pickLine) {
 	p.shown = append(p.shown, l)
 	p.list.fixed = append(p.list.fixed, l.row < 0)
-	p.list.under = append(p.list.under, l.found != nil)
 	p.list.n = len(p.shown)
 }
 
@@ -144,11 +137,9 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 			p.wait, p.err = false, msg.Err
 			p.SetRows(msg.Rows)
 		}
-	case PickFoundMsg:
-		p.found(msg)
 	case tea.PasteMsg:
 		p.filter.write(msg.Content)
-		return p, p.typed()
+		p.match()
 	case tea.MouseWheelMsg:
 		p.list.Move(wheel(msg))
 	case tea.MouseClickMsg:
@@ -159,37 +150,23 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 		}
 	case tea.KeyPressMsg:
 		act, _ := f.Keys.Action(msg, InList)
-		p.refused = ""
 		switch {
-		case act == ActRemove && p.Remove != nil:
-			return p.remove()
+		case act == ActFavourite && p.Mark != nil:
+			if r, ok := p.chosen(); ok {
+				return p, answer(p.Mark(r))
+			}
 		case act == ActClose:
-			return nil, p.leave()
+			return nil, nil
 		case act == ActChoose:
 			return p.choose()
 		case p.list.Do(act, b.innerH()-pickHead):
 		default:
 			if before := p.filter.String(); p.filter.key(msg, act) && p.filter.String() != before {
-				return p, p.typed()
+				p.match()
 			}
 		}
 	}
 	return p, nil
-}
-
-// typed finds what is typed now.
-func (p *Picker) typed() tea.Cmd {
-	cmd := p.deepen()
-	p.match()
-	return cmd
-}
-
-// leave ends what is looked for.
-func (p *Picker) leave() tea.Cmd {
-	if p.Deeper == nil {
-		return nil
-	}
-	return p.Deeper.Look("")
 }
 
 // choose answers with the chosen row; one that can't be chosen stays, with its reason in the foot.
@@ -198,22 +175,7 @@ func (p *Picker) choose() (overlay, tea.Cmd) {
 	if !ok || r.Off != "" {
 		return p, nil
 	}
-	return nil, tea.Batch(p.leave(), answer(p.Answer(r)))
-}
-
-// remove answers with what removes the chosen row; one that can't be removed
-// stays, and it is said why.
-func (p *Picker) remove() (overlay, tea.Cmd) {
-	r, ok := p.chosen()
-	if !ok {
-		return p, nil
-	}
-	msg, why := p.Remove(r)
-	if msg == nil {
-		p.refused = oneLine(why)
-		return p, nil
-	}
-	return nil, answer(msg)
+	return nil, answer(p.Answer(r))
 }
 
 func (p *Picker) chosen() (PickRow, bool) {
@@ -238,9 +200,6 @@ func (p *Picker) box(f Frame) box {
 			groups[r.Group] = true
 		}
 	}
-	if p.Deeper != nil {
-		lines *= 2 // each may come with what was found
-	}
 	// Its size does not follow the filter: a box that jumps is hard to read.
 	return boxFor(f, min(f.W-4, pickWide), min(max(lines+len(groups), 3)+pickHead+2, max(f.H-2, 10)))
 }
@@ -249,7 +208,7 @@ func (p *Picker) box(f Frame) box {
 func (p *Picker) View(f Frame) string {
 	b := p.box(f)
 	row, _ := p.filter.view(pickLabel, p.Hint, b.innerW(), f.Theme)
-	rows := []string{row, f.Theme.Dim.Of(plain.Truncate(p.state(), b.innerW()))}
+	rows := []string{row, f.Theme.Dim.Of(plain.Truncate(p.Says, b.innerW()))}
 	if len(p.shown) == 0 {
 		for _, s := range plain.Wrap(p.nothing(), b.innerW()) {
 			rows = append(rows, f.Theme.Dim.Of(s))
@@ -259,10 +218,6 @@ func (p *Picker) View(f Frame) string {
 	from, to := p.list.Window(b.innerH() - pickHead)
 	for i := from; i < to; i++ {
 		l := p.shown[i]
-		if l.found != nil {
-			rows = append(rows, l.found.draw(b.innerW(), f.Theme))
-			continue
-		}
 		if l.row < 0 {
 			rows = append(rows, f.Theme.Strong.Of(plain.Truncate(l.head, b.innerW())))
 			continue
@@ -287,13 +242,16 @@ func (p *Picker) nothing() string {
 	case len(p.rows) == 0:
 		return p.Empty
 	}
-	return p.nothingFound()
+	return "nothing matches " + fmt.Sprintf("%q", p.filter.String())
 }
 
 // foot says how many rows there are, and what keys do; or why the chosen one can't be chosen.
 func (p *Picker) foot(f Frame) string {
+	does := "choose"
 	if r, ok := p.chosen(); ok && r.Off != "" {
 		return r.Off
+	} else if ok && r.Does != "" {
+		does = r.Does
 	}
 	shown := 0
 	for _, l := range p.shown {
@@ -305,9 +263,9 @@ func (p *Picker) foot(f Frame) string {
 	if shown != len(p.rows) {
 		count = fmt.Sprintf("%d of %d", shown, len(p.rows))
 	}
-	keys := []string{count, f.Keys.Key(ActChoose) + " choose", f.Keys.Key(ActClose) + " close"}
-	if p.Remove != nil {
-		keys = append(keys, f.Keys.Key(ActRemove)+" "+p.Removes)
+	keys := []string{count, f.Keys.Key(ActChoose) + " " + does, f.Keys.Key(ActClose) + " close"}
+	if p.Mark != nil {
+		keys = append(keys, f.Keys.Key(ActFavourite)+" favourite")
 	}
 	return strings.Join(keys, " · ")
 }

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -24,6 +23,7 @@ type Root struct {
 	id       Identity
 	frame    Frame
 	looks    setup.Appearance
+	themes   Themes
 	profile  colorprofile.Profile
 	dark     bool
 	clockNow func() time.Time
@@ -57,7 +57,6 @@ type Root struct {
 	first     string // a prompt to send as soon as the session is there
 	goOn      bool   // go on with the paused turn at once
 	titled
-	unlook context.CancelFunc   // ends a search for what was said
 	shells []context.CancelFunc // of the user's own commands that run, nil for one that has ended
 }
 
@@ -79,13 +78,12 @@ func New(ctx context.Context, a Agent, o Options) *Root {
 		r.clockNow = time.Now
 	}
 	r.now = r.clockNow()
-	var problems []KeyProblem
-	r.frame.Keys, problems = NewKeymap(o.Looks.Keys)
-	theme, ok := PickTheme(o.Looks.Theme, r.profile, r.dark)
-	r.frame.Theme = theme
+	r.frame.Keys, _ = NewKeymap(o.Looks.Keys)
+	r.themes, _ = NewThemes(o.Looks.Themes)
+	r.frame.Theme, _ = r.themes.Pick(o.Looks.Theme, r.profile, r.dark)
 	cmds, _ := NewCommands()
 	r.chat = newChat(r.look(), NewComposer(History{}, cmds))
-	r.chat.comp.Files = r.files
+	r.chat.comp.Files, r.chat.comp.Args = r.files, r.args
 	switch {
 	case o.Draft:
 		r.chat.comp.Give(o.Prompt)
@@ -98,10 +96,7 @@ func New(ctx context.Context, a Agent, o Options) *Root {
 	default:
 		r.first = o.Prompt
 	}
-	if !ok {
-		r.say("warning", "appearance.theme "+o.Looks.Theme+" is not one of "+strings.Join(ThemeNames(), ", ")+": auto is used.")
-	}
-	for _, p := range problems {
+	for _, p := range LookProblems(o.Looks) {
 		r.say("warning", p.Error())
 	}
 	return r
@@ -151,24 +146,12 @@ type (
 		lines []string
 		err   error
 	}
-	sessionsMsg struct {
-		rows []SessionInfo
-		err  error
-	}
-	modelsMsg struct {
-		rows []ModelInfo
-		err  error
-	}
 	switchedMsg struct {
 		id  Identity
 		err error
 	}
 	contextMsg struct {
 		info ContextInfo
-		err  error
-	}
-	summarizersMsg struct {
-		text string
 		err  error
 	}
 	editMsg struct {
@@ -183,7 +166,7 @@ type (
 
 // Init asks for what is there: the tail of the session, then what follows.
 func (r *Root) Init() tea.Cmd {
-	cmds := []tea.Cmd{r.tail(), r.history()}
+	cmds := []tea.Cmd{r.tail(), r.history(), r.customs()}
 	if r.id.Setup {
 		cmds = append(cmds, r.offers())
 	}
@@ -244,14 +227,14 @@ func (r *Root) submit(cmd drive.Command) tea.Cmd {
 func (r *Root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	r.now = r.clockNow()
 	cmd := r.update(msg)
-	return r, tea.Batch(cmd, r.clock(), r.fetch(), r.keepDraft())
+	return r, tea.Batch(cmd, r.clock(), r.fetch(), r.seeks(), r.keepDraft())
 }
 
 func (r *Root) update(msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case tea.WindowSizeMsg:
 		r.frame.W, r.frame.H = m.Width, m.Height
-		return nil
+		return r.toBrowser(nil, m)
 	case tea.BackgroundColorMsg:
 		r.dark = m.IsDark()
 		r.restyle()
@@ -299,7 +282,7 @@ func (r *Root) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case tea.MouseClickMsg:
 		if m.Button == tea.MouseLeft {
-			r.chat.click(r, m.Y)
+			return r.click(m.X, m.Y)
 		}
 		return nil
 	}
@@ -343,8 +326,8 @@ func (r *Root) open(o overlay) { r.overlays = append(r.overlays[:len(r.overlays)
 
 // restyle takes the theme that fits what is known now.
 func (r *Root) restyle() {
-	theme, _ := PickTheme(r.looks.Theme, r.profile, r.dark)
-	if theme.Name == r.frame.Theme.Name {
+	theme, _ := r.themes.Pick(r.looks.Theme, r.profile, r.dark)
+	if theme == r.frame.Theme {
 		return
 	}
 	r.frame.Theme = theme
@@ -353,7 +336,7 @@ func (r *Root) restyle() {
 
 func (r *Root) look() look {
 	th := r.frame.Theme
-	return look{workspace: r.id.Workspace, markdown: th.Markdown(), now: func() time.Time { return r.now }, ink: func(role, s string) string {
+	return look{sides: r.looks.Diff != oneColumn, full: r.frame.Keys.Key(ActExpand), end: r.frame.Keys.Key(ActScrollBottom), workspace: r.id.Workspace, markdown: th.Markdown(), now: func() time.Time { return r.now }, ink: func(role, s string) string {
 		switch role {
 		case inkDim:
 			return th.Dim.Of(s)

@@ -8,8 +8,6 @@ import (
 
 	"varve/internal/harness/drive"
 	"varve/internal/session"
-	"varve/internal/tui/plain"
-	"varve/internal/words"
 )
 
 // What a transcript keeps of a long session. Older rows are dropped and can be
@@ -31,7 +29,8 @@ const (
 //	transcript_change.go the file that a call changed; transcript_why.go why a call is asked about
 //	transcript_view.go   what is visible, and scrolling
 //	transcript_sum.go    the compaction that is under way, and what came of others
-//	transcript_pick.go   what is under the pointer; search and copy
+//	transcript_pick.go   what is under the pointer, and copies of it
+//	transcript_read.go   the transcript as a screen: everything in full; transcript_search.go, _match.go
 type transcript struct {
 	look  look
 	rows  []*row
@@ -66,7 +65,7 @@ type transcript struct {
 	all           bool // everything is unfolded
 	gen           int  // drawn lines of another generation are old
 	anchor        anchor
-	found         *row      // by the last search, until the view is moved
+	reach
 	now           time.Time // of the frame
 	coloured      bool      // a document was given colours in this frame
 	short         bool      // the view is not full
@@ -90,6 +89,7 @@ func newTranscript(l look) *transcript {
 
 // restyle draws everything anew, in another look.
 func (t *transcript) restyle(l look) {
+	l.sides = t.look.sides // as a key may have set it
 	t.look = l
 	t.gen++
 	for _, r := range t.rows {
@@ -120,7 +120,7 @@ func (t *transcript) add(entries []session.Entry) {
 	}
 	t.link(from, len(t.rows))
 	t.retold()
-	if t.since += len(t.rows) - from; t.since > t.kept/8 {
+	if t.since += len(t.rows) - from; t.since > t.kept/8 && !t.pinned {
 		t.since = 0
 		t.trim()
 	}
@@ -133,6 +133,7 @@ func (t *transcript) prepend(entries []session.Entry) {
 	switch {
 	case len(entries) == 0:
 		t.whole = t.below == 0
+		t.homed()
 		return
 	case entries[0].Seq >= t.first:
 		return
@@ -159,6 +160,7 @@ func (t *transcript) prepend(entries []session.Entry) {
 	}
 	t.link(0, len(older)+linkReach)
 	t.retold()
+	t.homed()
 }
 
 // passed takes back what an entry makes untrue of what passes.
@@ -328,6 +330,11 @@ func (t *transcript) wants() []want {
 	for i := range t.todo.words {
 		ask(&t.todo.words[i])
 	}
+	for _, r := range t.sought {
+		for _, s := range r.sources() {
+			ask(s)
+		}
+	}
 	for _, l := range t.shown {
 		for _, s := range l.row.sources() {
 			ask(s)
@@ -370,28 +377,4 @@ func (t *transcript) give(w want, b []byte, err error) {
 			}
 		}
 	}
-}
-
-// queued is the text of an entry that waits.
-func (t *transcript) queued(entry session.Seq) string {
-	s, ok := t.queue[entry]
-	if !ok {
-		s = source{at: entry, missing: true}
-		t.queue[entry] = s
-	}
-	switch {
-	case s.missing:
-		return s.pending()
-	case s.broken != "":
-		return "(can't be read: " + plain.Clean(words.OneLine(s.broken)) + ")"
-	}
-	return s.text
-}
-
-// streams reports whether an answer is coming.
-func (t *transcript) streams() bool {
-	return slices.ContainsFunc(t.live, func(r *row) bool {
-		return r.pulse.Kind == "text" || r.pulse.Kind == "reasoning" || r.pulse.Kind == "call" ||
-			r.pulse.Kind == "summary" && len(r.pulse.Text) > 0
-	})
 }

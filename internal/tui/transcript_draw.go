@@ -16,7 +16,7 @@ const (
 	foldShell  = 12
 	foldUser   = 16
 	foldDiff   = 12
-	openDiff   = 400
+	openDiff   = 10_000
 	codeBudget = 1 << 10 // bytes of code that get their colours in one frame
 )
 
@@ -25,7 +25,7 @@ const (
 // answer that comes only from its open block on.
 func (r *row) draw(t *transcript) {
 	w := max(t.width, narrow)
-	fresh := r.width == w && r.gen == t.gen
+	fresh := r.width == w && r.gen == t.gen && r.full == t.all
 	clock := 0
 	if r.counts() {
 		clock = int(r.time(t.now) / time.Second)
@@ -48,15 +48,15 @@ func (r *row) draw(t *transcript) {
 			r.drawn = append(r.drawn, "")
 		}
 	}
-	r.width, r.gen, r.clock = w, t.gen, clock
+	r.width, r.gen, r.clock, r.full = w, t.gen, clock, t.all
 }
 
 // lines draws what is no Markdown.
 func (r *row) lines(w int, t *transcript) []string {
-	l, open := t.look, r.open || t.all
+	l, open := t.look, t.unfolds(r)
 	switch r.kind {
 	case rowUser:
-		return r.drawUser(w, l, open)
+		return r.drawUser(w, l, open, t.all)
 	case rowReasoning:
 		return r.drawReasoning(w, l, open)
 	case rowCall:
@@ -70,7 +70,7 @@ func (r *row) lines(w int, t *transcript) []string {
 	}
 	out := wrapInk(r.head, "", w, l, r.ink)
 	out = append(out, checklist(r.plan, w, l)...)
-	out = append(out, fileLines(r.files, w, l)...)
+	out = append(out, fileLines(r.files, w, l, open)...)
 	if r.src.broken != "" {
 		return append(out, trouble(r.src, w, l))
 	}
@@ -102,7 +102,9 @@ func (s source) pending() string {
 	return "…"
 }
 
-func (r *row) drawUser(w int, l look, open bool) []string {
+// drawUser is a message. Bare has no border at the side, so that the terminal's
+// own selection takes none along (TUI-9).
+func (r *row) drawUser(w int, l look, open, bare bool) []string {
 	if r.src.broken != "" {
 		return []string{trouble(r.src, w, l)}
 	}
@@ -117,7 +119,9 @@ func (r *row) drawUser(w int, l look, open bool) []string {
 	}
 	lines := plain.Wrap(plain.Clean(text), w-2)
 	for i := range lines {
-		lines[i] = l.ink(inkUser, "▌ ") + lines[i]
+		if i == 0 || !bare {
+			lines[i] = l.ink(inkUser, "▌ ") + lines[i]
+		}
 	}
 	if long {
 		lines = append(lines, moreLines(n-foldUser+1, "more line", w, l))
@@ -356,7 +360,7 @@ func firstLines(s string, n int) string {
 }
 
 func moreLines(n int, what string, w int, l look) string {
-	return l.ink(inkDim, plain.Truncate(fmt.Sprintf("  … %s (Ctrl+O)", words.Count(n, what)), w))
+	return l.ink(inkDim, plain.Truncate(keyed("  … "+words.Count(n, what), l.full), w))
 }
 
 // hiddenLines counts lines that are not shown: n of the text, and those that the
@@ -365,7 +369,7 @@ func hiddenLines(n int, what string, w int, l look, left int64) string {
 	if left <= 0 {
 		return moreLines(n, what, w, l)
 	}
-	s := fmt.Sprintf("  … %s (Ctrl+O), %d of them not sent to the model", words.Count(n-1+int(left), what), left)
+	s := fmt.Sprintf("%s, %d of them not sent to the model", keyed("  … "+words.Count(n-1+int(left), what), l.full), left)
 	return l.ink(inkDim, plain.Truncate(s, w))
 }
 

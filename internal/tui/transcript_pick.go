@@ -3,8 +3,6 @@ package tui
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"varve/internal/tui/plain"
 )
 
@@ -30,14 +28,27 @@ func (t *transcript) click(y int) bool {
 	if r == nil || !r.folds() {
 		return false
 	}
-	first := t.shown[0]
-	r.open = !r.open
+	t.toggle(r)
+	return true
+}
+
+// toggle folds or unfolds a row. Where everything is in full it is folded alone.
+// What is above it stays where it is.
+func (t *transcript) toggle(r *row) {
+	if t.all {
+		r.shut = !r.shut
+	} else {
+		r.open = !r.open
+	}
 	r.forget()
+	if len(t.shown) == 0 {
+		return
+	}
+	first := t.shown[0]
 	t.anchor = anchor{row: first.row, line: first.n, fixed: true}
 	if first.row == r {
 		t.anchor.line = 0 // a row that begins above the view is shown from its head
 	}
-	return true
 }
 
 // textAt is the text of the row at line y as it was written: without borders,
@@ -109,48 +120,8 @@ func (t *transcript) lastCode() (blocks []string) {
 	return blocks
 }
 
-// find moves the view to the next row that has a text, the one before where
-// back is set, and reports whether there is one. Case is ignored.
-func (t *transcript) find(text string, back bool) bool {
-	text = strings.ToLower(text)
-	if text == "" || t.count() == 0 {
-		return false
-	}
-	i, step := t.count(), 1
-	if t.anchor.fixed {
-		i = t.index(t.anchor.row)
-	}
-	if k := t.index(t.found); k >= 0 {
-		i = k
-	}
-	if back {
-		step = -1
-	}
-	for i += step; i >= 0 && i < t.count(); i += step {
-		if r := t.at(i); !r.hidden && r.has(text) {
-			t.anchor = anchor{row: r, line: r.lineOf(text, t.lines(i)), fixed: true}
-			t.found = r
-			return true
-		}
-	}
-	return false
-}
-
-func (r *row) has(lower string) bool {
-	for _, s := range [...]string{r.src.text, r.out.text, r.head, r.name} {
-		if strings.Contains(strings.ToLower(s), lower) {
-			return true
-		}
-	}
-	return false
-}
-
-// lineOf is the first line that has a text, 0 where it is folded or wrapped.
-func (r *row) lineOf(lower string, lines []string) int {
-	for i, l := range lines {
-		if strings.Contains(strings.ToLower(ansi.Strip(l)), lower) {
-			return i
-		}
-	}
-	return 0
+// blockAt is the number of the code block at line y, for codeAt.
+func (t *transcript) blockAt(y int) int {
+	l, _ := t.under(y)
+	return l.row.doc.Lines(max(t.width, narrow))[l.n].Block
 }

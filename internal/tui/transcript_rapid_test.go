@@ -261,7 +261,7 @@ func TestAnythingGoes(t *testing.T) {
 			case 13:
 				tr.end()
 			case 14:
-				tr.find("line", rapid.Bool().Draw(rt, "back"))
+				tr.linkAt(rapid.IntRange(-1, 90).Draw(rt, "x"), 3)
 				tr.answer()
 				tr.lastCode()
 			case 15:

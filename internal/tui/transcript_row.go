@@ -16,6 +16,8 @@ type look struct {
 	markdown  markdown.Theme
 	now       func() time.Time // of the frame, for what is running
 	workspace string           // files in it are called by their path from there
+	sides     bool             // changes are drawn side by side where there is room
+	full, end string           // the keys that show everything, and go to the end
 }
 
 // path is how a file is called.
@@ -24,6 +26,14 @@ func (l look) path(s string) string {
 		return s
 	}
 	return strings.TrimPrefix(s, l.workspace+"/")
+}
+
+// keyed is what is said with the key for it behind, where there is one.
+func keyed(says, key string) string {
+	if key == "" {
+		return says
+	}
+	return says + " (" + key + ")"
 }
 
 // The roles that rows are drawn in.
@@ -75,6 +85,8 @@ type row struct {
 	sum   *summing // of the box of a compaction
 
 	open  bool // unfolded
+	shut  bool // folded where everything is in full
+	full  bool // drawn was made where everything is
 	doc   *markdown.Doc
 	seen  int // bytes of the pulse that doc has
 	drawn []string

@@ -232,6 +232,8 @@ func (r *row) drawCheckpoint(w int, l look, open bool) []string {
 	}
 	out = append(out, wrapInk(notes, "  ", w, l, inkDim)...)
 	switch {
+	case ev.Kind == "native":
+		out = append(out, wrapInk("The summary is the provider's own, and can't be read here.", "  ", w, l, inkDim)...)
 	case r.src.broken != "":
 		out = append(out, trouble(r.src, w, l))
 	case r.src.missing:

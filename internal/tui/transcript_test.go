@@ -86,12 +86,12 @@ func (s *tape) runs(call session.ItemID, ms int64, failed bool, out string) {
 
 // plainLook draws without colour, at a time.
 func plainLook(now time.Time) look {
-	return look{ink: func(_, s string) string { return s }, now: func() time.Time { return now }}
+	return look{full: "Ctrl+O", end: "End", ink: func(_, s string) string { return s }, now: func() time.Time { return now }}
 }
 
 // inkLook draws with colours.
 func inkLook(now time.Time) look {
-	return look{ink: func(_, s string) string { return "\x1b[2m" + s + "\x1b[m" }, markdown: markdown.Dark(), now: func() time.Time { return now }}
+	return look{full: "Ctrl+O", end: "End", ink: func(_, s string) string { return "\x1b[2m" + s + "\x1b[m" }, markdown: markdown.Dark(), now: func() time.Time { return now }}
 }
 
 func shows(s *tape) *transcript {

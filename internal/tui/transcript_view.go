@@ -145,7 +145,7 @@ func (t *transcript) downward() (n int, fits bool) {
 // scroll moves the view by n lines, up where n is negative. New output never
 // moves a view that does not follow the end.
 func (t *transcript) scroll(n int) {
-	t.found = nil
+	t.homing = false
 	if n == 0 || t.count() == 0 || !t.anchor.fixed && n > 0 {
 		return
 	}
@@ -200,31 +200,20 @@ func (t *transcript) top(h int) anchor {
 	return anchor{row: t.at(0), fixed: true}
 }
 
-func (t *transcript) home() {
-	t.found = nil
-	if t.count() > 0 {
-		t.anchor = anchor{row: t.at(0), fixed: true}
-	}
-}
-
-func (t *transcript) end() { t.anchor, t.found = anchor{}, nil }
-
 // following reports whether the view shows the end.
 func (t *transcript) following() bool { return !t.anchor.fixed }
 
-// wantsOlder reports whether the view is near the oldest row and there may be
-// older ones. Ask for what is before t.first, once at a time, and prepend it.
-func (t *transcript) wantsOlder() bool {
-	if t.whole || t.first <= 1 {
-		return false
+// unfolds reports whether a row is drawn in full.
+func (t *transcript) unfolds(r *row) bool {
+	if t.all {
+		return !r.shut
 	}
-	return t.short || t.anchor.fixed && t.index(t.anchor.row) < 20
+	return r.open
 }
 
 // unfold shows everything in full, or folds it again.
 func (t *transcript) unfold() {
-	t.all = !t.all
-	t.redraw(func() { t.gen++ })
+	t.redraw(func() { t.all = !t.all })
 }
 
 // redraw changes how rows are drawn, and keeps the row at the top there.

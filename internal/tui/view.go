@@ -34,12 +34,12 @@ func (r *Root) View() tea.View {
 		v.Content = plain.Truncate("window too small", max(w, 1))
 		return v
 	}
-	lines, x, y, cursor := r.chat.view(r)
+	lines, x, y, cursor := r.base()
 	content := strings.Join(lines, "\n")
-	if len(r.overlays) > 0 {
+	if floating := r.floating(); len(floating) > 0 {
 		cursor = false
 		layers := []*lipgloss.Layer{lipgloss.NewLayer(content).Z(0)}
-		for i, o := range r.overlays {
+		for i, o := range floating {
 			box := o.View(r.frame)
 			bx, by := overlayAt(r.frame, box)
 			if bx < leastMargin { // a letter or two beside a box are no text

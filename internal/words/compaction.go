@@ -51,6 +51,8 @@ func compactionFailed(kind string) Outcome {
 		return Outcome{"The notes did not become one summary in eight rounds.", "Choose another summarization model, or compact with a focus."}
 	case "audit":
 		return Outcome{"The summary was corrected twice, and still disagrees with the notes it was made from.", same}
+	case "opaque":
+		return Outcome{"The summary before is the provider's own, and nobody else can read it.", "Empty the list of summarizers, or fork from before it. " + same}
 	case "stuck":
 		return Outcome{"This summarization model can't go on with what was accepted.", ""}
 	case "reread_malformed":
@@ -124,7 +126,8 @@ func Tried(ev session.SummarizerTried) string {
 func Rejected(ev session.HandoffRejected) string {
 	switch ev.Why {
 	case "sections":
-		return "The summary lacks " + strings.Join(ev.Missing, ", ") + "; it is asked for once more."
+		next := map[string]string{"again": "; it is asked for once more", "model": "; the next model is asked", "none": "; no other model is left to ask"}
+		return "The summary lacks " + strings.Join(ev.Missing, ", ") + next[ev.Next] + "."
 	case "not_smaller", "over_trigger":
 		return compactionFailed(ev.Why).Line
 	}

@@ -15,7 +15,7 @@ func TestCompactionWords(t *testing.T) {
 	say := func(name, s string) { fmt.Fprintf(&b, "%s\n    %s\n", name, s) }
 	for _, kind := range []string{
 		"nothing", "exhausted", "cancelled", "sections", "not_smaller", "over_trigger", "source_changed", "too_long", "item_too_large", "repartitions",
-		"levels", "audit", "stuck", "reread_malformed", "reread_unavailable", "reread_too_large", "reread_again", "summaries_too_large", "internal",
+		"levels", "audit", "stuck", "reread_malformed", "reread_unavailable", "reread_too_large", "reread_again", "summaries_too_large", "internal", "opaque",
 	} {
 		s := Toast(session.ToastPosted{Code: "compaction.failed", Args: map[string]string{"kind": kind}})
 		if strings.Contains(s, kind+")") || strings.Contains(s, "_") {
@@ -35,7 +35,9 @@ func TestCompactionWords(t *testing.T) {
 	say("unbuildable", Tried(session.SummarizerTried{I: 1, N: 2, Model: m, Outcome: "unbuildable", Why: "acme: no key; set ACME_API_KEY"}))
 	say("spent", Tried(session.SummarizerTried{I: 2, N: 2, Model: m, Outcome: "spent", Why: "length"}))
 	say("started", Tried(session.SummarizerTried{I: 2, N: 2, Model: m, Outcome: "started"}))
-	say("sections", Rejected(session.HandoffRejected{Why: "sections", Missing: []string{"Objective", "Next Action"}}))
+	for _, next := range []string{"", "again", "model", "none"} {
+		say("sections, next "+next, Rejected(session.HandoffRejected{Why: "sections", Missing: []string{"Objective", "Next Action"}, Next: next}))
+	}
 	say("not smaller", Rejected(session.HandoffRejected{Why: "not_smaller"}))
 	say("asks", Toast(session.ToastPosted{Code: "compaction.asks", Args: map[string]string{"model": "acme/small", "i": "1", "n": "2"}}))
 	say("done", Toast(session.ToastPosted{Code: "compaction.done", Args: map[string]string{"before": "1204800", "after": "900"}}))

@@ -137,7 +137,7 @@ func Toast(t session.ToastPosted) string {
 	case "compaction.asks":
 		return fmt.Sprintf("Summarizing with %s (%s/%s).", t.Args["model"], t.Args["i"], t.Args["n"])
 	case "compaction.done":
-		return fmt.Sprintf("Summarized: the next request has about %s tokens, before it was %s.", grouped(t.Args["after"]), grouped(t.Args["before"]))
+		return fmt.Sprintf("Summarized: the next request has about %s tokens, before it had about %s.", grouped(t.Args["after"]), grouped(t.Args["before"]))
 	case "compaction.failed":
 		return CompactionFailed(t.Args["kind"], t.Args["detail"])
 	case "staging.voided":

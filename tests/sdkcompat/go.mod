@@ -1,6 +1,6 @@
 module varve/tests/sdkcompat
 
-go 1.26.0
+go 1.26.6
 
 require (
 	github.com/openai/openai-go/v3 v3.99.0

@@ -56,9 +56,11 @@ type Summary struct {
 	Handoff *Handoff // what is installed
 }
 
-// Handoff is a text that may be installed, annotated.
+// Handoff is a text that may be installed, annotated; or, with an encoding, an
+// item that is native to the provider, as it came.
 type Handoff struct {
 	Text        []byte
+	Encoding    string
 	Tokens      session.Tokens
 	Stale, Gone []string
 }

@@ -41,8 +41,9 @@ func heard(s session.State, env Env, j Job, r Result) []session.Fact {
 	}
 	u := j.Unit
 	if u.Handoff() && !sum.Asked && len(sum.Missing) > 0 {
-		out = append(out, facts(session.HandoffRejected{Compaction: c.At, Request: j.Request, Why: "sections", Missing: sum.Missing})...)
-		if compact.Reminded(*c, u.Name()) {
+		next := compact.Lacks(*c, u.Name())
+		out = append(out, facts(session.HandoffRejected{Compaction: c.At, Request: j.Request, Why: "sections", Missing: sum.Missing, Next: next})...)
+		if next != "again" {
 			out = append(out, facts(session.SummarizerTried{
 				Compaction: c.At, I: c.Entry + 1, N: len(c.Started.Chain), Model: c.Started.Chain[c.Entry], Outcome: "spent",
 				Why: "sections: the handoff has no " + strings.Join(sum.Missing, ", no "),
@@ -50,7 +51,7 @@ func heard(s session.State, env Env, j Job, r Result) []session.Fact {
 		}
 		return out
 	}
-	if u.Stage == "one_shot" {
+	if u.Stage == compact.OneShot || u.Stage == compact.Native {
 		return append(out, install(s, j.Request, *sum.Handoff)...)
 	}
 	if g == nil {
@@ -107,27 +108,33 @@ func install(s session.State, request session.Seq, h Handoff) []session.Fact {
 	if why := compact.Stale(s.Branch.View, c.Started); why != "" {
 		return closeCompaction(s, why, nil)
 	}
-	raw := s.Branch.Occupied() - c.Started.Covers.N + h.Tokens.N + compact.PlanTokens(s)
-	m := compact.Measure{Covers: c.Started.Covers.N, Handoff: h.Tokens.N, After: s.Scaled(raw), Trigger: c.Started.Trigger}
+	m := compact.MeasureOf(s, c.Started, h.Tokens.N)
 	if why := m.Reject(); why != "" {
-		rejected := session.HandoffRejected{Compaction: c.At, Request: request, Why: why}
-		detail := fmt.Sprintf("the handoff has %d tokens in place of %d; the next request would have %d, the trigger is %d", m.Handoff, m.Covers, m.After, m.Trigger)
+		rejected := session.HandoffRejected{Compaction: c.At, Request: request, Why: why, Next: "none"}
+		detail := fmt.Sprintf("the handoff has about %d tokens in place of %d; the next request would have %d, now it has %d", m.Handoff, m.Covers, m.After, m.Before)
+		if m.Trigger > 0 {
+			detail += fmt.Sprintf("; the trigger is %d", m.Trigger)
+		}
 		return append(facts(rejected), closeCompaction(s, why, []byte(detail))...)
 	}
 	prints, err := json.Marshal([]string{c.Started.Source})
 	if err != nil {
 		panic("drive: internal error: " + err.Error())
 	}
+	kind, media := "text", ""
+	if h.Encoding != "" {
+		kind, media = compact.Native, "application/json"
+	}
 	ev := session.CheckpointCommitted{
-		Compaction: c.At, Kind: "text", Ranges: c.Started.Ranges, Fingerprints: session.Text{B: 1, MediaType: "application/json"},
+		Compaction: c.At, Kind: kind, Ranges: c.Started.Ranges, Fingerprints: session.Text{B: 1, MediaType: "application/json"},
 		BaseRevision: c.Started.BaseRevision, Replaces: c.Started.Replaces, Stale: h.Stale, ToolsGone: h.Gone,
-		Before: s.Occupancy(), After: session.Tokens{N: m.After, By: "est"}, Text: session.Text{B: 0}, Tokens: h.Tokens,
+		Before: session.Tokens{N: m.Before, By: "est"}, After: session.Tokens{N: m.After, By: "est"}, Text: session.Text{B: 0, MediaType: media, Encoding: h.Encoding}, Tokens: h.Tokens,
 	}
 	toast := session.ToastPosted{Level: "success", Code: "compaction.done", About: c.At, Args: map[string]string{
 		"before": strconv.Itoa(ev.Before.N), "after": strconv.Itoa(m.After),
 	}}
 	return append([]session.Fact{{
-		Event: ev, Body: []session.Part{{Bytes: h.Text}, {Bytes: prints, MediaType: "application/json"}},
+		Event: ev, Body: []session.Part{{Bytes: h.Text, MediaType: media, Encoding: h.Encoding}, {Bytes: prints, MediaType: "application/json"}},
 	}}, facts(toast)...)
 }
 

@@ -1,6 +1,7 @@
 package openaichat
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -80,6 +81,9 @@ const keepRounds = 8
 // a literal user message stands between: some servers take a last assistant
 // message for a prefill, others refuse it.
 func (e *encoder) Encode(ask providers.Ask, load providers.Load) ([]providers.Block, error) {
+	if ask.Compact {
+		return nil, errors.New("openai-chat has no compaction of its own")
+	}
 	p, ok := Named(ask.Profile)
 	if !ok {
 		p = ProfileFor(ask.Model.Provider, "")

@@ -220,3 +220,55 @@ func TestOneAttempt(t *testing.T) {
 		}
 	}
 }
+
+// PFX-5: no vendor behind Chat binds thinking to what stands before it. After a mask, a replacement, another
+// instruction or a checkpoint it goes back as it came, byte for byte: only what a vendor binds is ever dropped.
+func TestThinkingOutlivesAChangedPrefix(t *testing.T) {
+	b := newBook()
+	b.say(session.InstructionItem, "Be brief.")
+	b.say(session.UserItem, "Hello")
+	call := b.reply(providers.Part{Kind: session.CallItem, CallID: "z", Name: "ls", Bytes: []byte("{}")})[0]
+	b.result(call, "a long result")
+	from := len(b.items)
+	for _, c := range b.reply(answer(t, rich(), nil).Parts...) {
+		b.result(c, "r")
+	}
+	enc := adapter.NewEncoder()
+	ask := providers.Ask{Profile: "openrouter"}
+	thinking := func(body string) (out []string) {
+		for _, m := range gjson.Get(body, "messages").Array() {
+			if r := m.Get("reasoning_details"); r.Exists() {
+				out = append(out, r.Raw)
+			}
+		}
+		return out
+	}
+	before := encode(t, b, enc, ask)
+	if d := cmp.Diff([]string{oddDetails}, thinking(before)); d != "" {
+		t.Fatal(d)
+	}
+	whole := slices.Clone(b.items)
+	for name, change := range map[string]func(){
+		"mask": func() {
+			b.items[3].At = b.note([]byte("[masked]"))
+		},
+		"instruction": func() {
+			b.items[0].At = b.note([]byte("Be long."))
+		},
+		"checkpoint": func() {
+			b.items = slices.Clone(whole[from:])
+			q := b.note([]byte("## Objective\ngreet"))
+			b.items = slices.Insert(b.items, 0, session.Item{Kind: session.CheckpointItem, ID: q.Item(), At: q})
+		},
+	} {
+		b.items = slices.Clone(whole)
+		change()
+		body := encode(t, b, enc, ask)
+		if body == before {
+			t.Errorf("%s: the prefix did not change", name)
+		}
+		if d := cmp.Diff([]string{oddDetails}, thinking(body)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}

@@ -35,7 +35,10 @@ type Patch struct {
 // around each change, "⋯" between distant ones. A carriage return is shown where only one side has it; tabs are four
 // columns. Equal texts give no lines.
 func Diff(before, after string, o DiffOptions) Patch {
-	p := newPatcher(o)
+	return newPatcher(o).diff(before, after)
+}
+
+func (p *patcher) diff(before, after string) Patch {
 	if before == after {
 		return p.Patch
 	}
@@ -198,6 +201,7 @@ type patcher struct {
 	cr             bool // show carriage returns
 	leftIn, leftRm int  // changed lines left out
 	gutter         int
+	beside         *beside // nil: one line below the other
 }
 
 func newPatcher(o DiffOptions) *patcher {
@@ -222,7 +226,7 @@ func (p *patcher) change(mark byte, line string, at int) {
 	} else {
 		p.Added++
 	}
-	if len(p.r.out) >= p.max {
+	if p.beside == nil && len(p.r.out) >= p.max {
 		if mark == '-' {
 			p.leftRm++
 		} else {
@@ -233,17 +237,15 @@ func (p *patcher) change(mark byte, line string, at int) {
 }
 
 func (p *patcher) line(mark byte, line string, at int, style string) {
+	if p.beside != nil {
+		p.side(mark, line, at, style)
+		return
+	}
 	if len(p.r.out) >= p.max {
 		p.Omitted++
 		return
 	}
-	text, ended := strings.CutSuffix(line, "\n")
-	if bare, ok := strings.CutSuffix(text, "\r"); ok {
-		text = bare
-		if p.cr {
-			text += `\r`
-		}
-	}
+	text, ended := strings.CutSuffix(p.bare(line), "\n")
 	number := ""
 	if p.gutter > 0 {
 		number = fmt.Sprintf("%*d ", p.gutter-1, at)
@@ -266,8 +268,27 @@ func (p *patcher) line(mark byte, line string, at int, style string) {
 	}
 }
 
+// bare is a line without its carriage return, or with one that is seen.
+func (p *patcher) bare(line string) string {
+	text, ended := strings.CutSuffix(line, "\n")
+	bare, ok := strings.CutSuffix(text, "\r")
+	if !ok {
+		return line
+	}
+	if p.cr {
+		bare += `\r`
+	}
+	if ended {
+		bare += "\n"
+	}
+	return bare
+}
+
 // note draws a line that is not of the files.
 func (p *patcher) note(text string) {
+	if p.beside != nil {
+		p.pair()
+	}
 	if len(p.r.out) >= p.max {
 		p.Omitted++
 		return
@@ -282,6 +303,9 @@ func (p *patcher) note(text string) {
 func (p *patcher) separator() { p.note(spaces(max(p.gutter-2, 0)) + "⋯") }
 
 func (p *patcher) end() Patch {
+	if p.beside != nil {
+		p.pair()
+	}
 	if n := p.Omitted; n > 0 {
 		p.max = len(p.r.out) + 2
 		p.note(fmt.Sprintf("… %d more lines (+%d −%d)", n, p.leftIn, p.leftRm))

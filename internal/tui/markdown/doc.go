@@ -13,7 +13,7 @@
 //
 //	doc.go  the document and what is kept      parse.go      the grammar, and where units begin
 //	open.go the unit that is still open        render.go     blocks to lines; inline.go, table.go
-//	diff.go changes of files                   highlight.go  colours of code
+//	diff.go changes of files; sides.go         highlight.go  colours of code
 package markdown
 
 import (

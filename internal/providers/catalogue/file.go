@@ -1,0 +1,194 @@
+package catalogue
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"charm.land/catwalk/pkg/catwalk"
+	"github.com/google/renameio/v2"
+
+	"varve/internal/providers"
+)
+
+// Address is where newer lists are published.
+const Address = "https://catwalk.charm.land/v2/providers"
+
+// A list is a few hundred KiB; more than this is none.
+const (
+	mostBytes = 8 << 20
+	fetchTime = 30 * time.Second
+)
+
+// saved is a list as it stands in the state folder.
+type saved struct {
+	Date      string             `json:"date"` // it was fetched, YYYY-MM-DD
+	From      string             `json:"from"`
+	Providers []catwalk.Provider `json:"providers"`
+}
+
+// current is the list that is asked, read when it is asked first.
+var current struct {
+	sync.Mutex
+	path string // of the one that was fetched
+	read *Catalogue
+	err  error
+}
+
+// Use says where a list that was fetched stands. Nothing is read yet.
+func Use(path string) {
+	current.Lock()
+	defer current.Unlock()
+	current.path, current.read, current.err = path, nil, nil
+}
+
+// Current is the list of now: the one that was fetched, else the program's
+// own. The error says why the fetched one is not used; the list is there all
+// the same.
+func Current() (*Catalogue, error) {
+	current.Lock()
+	defer current.Unlock()
+	if current.read == nil {
+		current.read, current.err = load(current.path)
+	}
+	return current.read, current.err
+}
+
+// Lookup is a vendor's model in the list of now, by the vendor's name.
+func Lookup(provider, model string) (Model, bool) {
+	c, _ := Current()
+	return c.Lookup(provider, model)
+}
+
+func load(path string) (*Catalogue, error) {
+	if path == "" {
+		return Embedded(), nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Embedded(), nil
+	}
+	damaged := func(err error) (*Catalogue, error) {
+		return Embedded(), fmt.Errorf("%s: %w; the list of %s that came with the program is used: fetch it again with `agent models refresh`", path, err, Snapshot)
+	}
+	if err != nil {
+		return damaged(err)
+	}
+	defer f.Close()
+	b, err := limited(f)
+	if err != nil {
+		return damaged(err)
+	}
+	var s saved
+	if err := json.Unmarshal(b, &s); err != nil {
+		return damaged(errors.New("is no list of models"))
+	}
+	if _, err := time.Parse(time.DateOnly, s.Date); err != nil {
+		return damaged(errors.New("has no date"))
+	}
+	if s.Date < Snapshot {
+		return Embedded(), nil // the program was renewed since
+	}
+	if err := sound(s.Providers); err != nil {
+		return damaged(err)
+	}
+	return of(s.Date, s.Providers), nil
+}
+
+func limited(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
+	if err == nil && len(b) > mostBytes {
+		err = fmt.Errorf("has more than %d MB", mostBytes>>20)
+	}
+	return b, err
+}
+
+// sound refuses what can't be a whole list: a vendor twice or without a name,
+// or no model with a window.
+func sound(list []catwalk.Provider) error {
+	seen, windows := map[string]bool{}, 0
+	for _, p := range list {
+		id := string(p.ID)
+		if strings.TrimSpace(id) == "" || seen[id] {
+			return fmt.Errorf("names the provider %q twice or not at all", id)
+		}
+		seen[id] = true
+		for _, m := range p.Models {
+			if size(m.ContextWindow) > 0 {
+				windows++
+			}
+		}
+	}
+	if windows == 0 {
+		return errors.New("has no model with a window")
+	}
+	return nil
+}
+
+// Fetch reads a list from an https address or a file and keeps it at path, in
+// place of the one before; with an error that one stays.
+func Fetch(ctx context.Context, from, path string, now time.Time) (*Catalogue, error) {
+	b, err := get(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	s := saved{Date: now.UTC().Format(time.DateOnly), From: from}
+	if err := json.Unmarshal(b, &s.Providers); err != nil {
+		return nil, fmt.Errorf("%s: is no list of models; nothing is changed", from)
+	}
+	if err := sound(s.Providers); err != nil {
+		return nil, fmt.Errorf("%s: %w; nothing is changed", from, err)
+	}
+	if u, err := url.Parse(from); err == nil && u.User != nil {
+		s.From = u.Redacted()
+	}
+	var doc bytes.Buffer
+	if err := json.NewEncoder(&doc).Encode(s); err != nil {
+		return nil, fmt.Errorf("keep the list of models: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("keep the list of models: %w", err)
+	}
+	if err := renameio.WriteFile(path, doc.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(path))); err != nil {
+		return nil, fmt.Errorf("keep the list of models: %w", err)
+	}
+	Use(path)
+	return of(s.Date, s.Providers), nil
+}
+
+func get(ctx context.Context, from string) ([]byte, error) {
+	u, err := url.Parse(from)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		f, err := os.Open(from)
+		if err != nil {
+			return nil, fmt.Errorf("%w; nothing is changed", err)
+		}
+		defer f.Close()
+		b, err := limited(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w; nothing is changed", from, err)
+		}
+		return b, nil
+	}
+	if h := u.Hostname(); u.Scheme == "http" && h != "127.0.0.1" && h != "localhost" && h != "::1" {
+		return nil, fmt.Errorf("%s: plain http reaches this machine alone; use https", from)
+	}
+	b, e := providers.Get(ctx, providers.Endpoint{Provider: "catalogue", BaseURL: from}, from, nil, fetchTime)
+	if e != nil {
+		return nil, fmt.Errorf("%s: %w; nothing is changed", u.Redacted(), e)
+	}
+	if len(b) > mostBytes {
+		return nil, fmt.Errorf("%s: has more than %d MB; nothing is changed", u.Redacted(), mostBytes>>20)
+	}
+	return b, nil
+}

@@ -1,0 +1,247 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"varve/internal/session"
+	"varve/internal/setup"
+)
+
+// What stands in each block, but for the summarization models.
+
+func (s *settings) modelText() string {
+	m := s.info.Set.Model
+	if m.Provider == "" || m.Model == "" {
+		return "none chosen"
+	}
+	return m.Provider + "/" + m.Model
+}
+
+func (s *settings) modelRows() []setRow {
+	set := s.info.Set
+	model := s.scalar("model.model", "Model", s.modelText())
+	model.remove = nil // a session needs one
+	model.enter = func() tea.Cmd {
+		now := s.now
+		now.Provider, now.Model = set.Model.Provider, set.Model.Model
+		if p, ok := set.Provider(now.Provider); ok {
+			now.API = p.API
+		}
+		return s.picks("The model of new sessions", now, func(m ModelInfo) tea.Cmd {
+			return s.change(s.key(), settingOp{
+				says: s.saved("model.model", "new sessions begin with "+m.Model.String()),
+				edits: func(info SettingsInfo) ([]SettingEdit, error) {
+					p, err := edit(info, setup.Path{"model", "provider"}, m.Model.Provider)
+					if err != nil {
+						return nil, err
+					}
+					n, err := edit(info, setup.Path{"model", "model"}, m.Model.Model)
+					return []SettingEdit{p, n}, err
+				},
+			})
+		})
+	}
+	reason := func(v string) string { return cmp.Or(v, "the provider's default") }
+	return []setRow{
+		model,
+		s.chooses(s.scalar("model.reasoning", "Reasoning", reason(set.Model.Reasoning)), []string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}, reason),
+		says("model:note", "for new sessions; /model changes this one"),
+	}
+}
+
+func (s *settings) routerRows() []setRow {
+	text := "the model auto comes later"
+	if n := len(s.info.Set.Routing.Auto); n > 0 {
+		text += fmt.Sprintf("; the %d entries of routing.auto are kept", n)
+	}
+	return []setRow{says("router:note", text)}
+}
+
+// roomRows are the budget and when a conversation is made shorter (CMP-1, CMP-2).
+func (s *settings) roomRows() []setRow {
+	c := s.info.Set.Context
+	tokens := func(n *int, none string) string {
+		if n == nil {
+			return none
+		}
+		return tokensShort(*n) + " tokens"
+	}
+	mode := func(v string) string {
+		switch v {
+		case "":
+			return "standalone (default)"
+		case "standalone":
+			return "standalone: a request of its own"
+		case "provider":
+			return "provider: within an answer, where the provider can"
+		case "disabled":
+			return "disabled: only with /compact"
+		}
+		return v
+	}
+	return []setRow{
+		s.chooses(s.scalar("context.compaction.mode", "Mode", c.Compaction.Effective()), []string{"standalone", "provider", "disabled"}, mode),
+		s.counts(s.scalar("context.compaction.threshold_tokens", "Compact from", tokens(c.Compaction.ThresholdTokens, "80 % of the budget")), "A conversation of this size is summarized by itself."),
+		s.counts(s.scalar("context.compaction.target_tokens", "Size of a summary", tokens(c.Compaction.TargetTokens, "none asked for")), "What a summary is asked to keep to."),
+		s.counts(s.scalar("context.input_limit_tokens", "Limit of input", tokens(c.InputLimitTokens, "what the model takes")), "The budget for what is sent. Without it that is the model's window, at most 204,800 tokens."),
+		says("context:note", "for sessions that begin or are opened after it"),
+	}
+}
+
+func (s *settings) keysText() string {
+	n := 0
+	for _, p := range s.info.Providers {
+		if p.Key == setup.KeyPresent || p.Key == setup.KeyByCommand {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d with a key", n)
+}
+
+func (s *settings) keyRows() []setRow {
+	var rows []setRow
+	for _, p := range s.info.Providers {
+		row := setRow{key: "provider:" + p.Name, title: p.Name, enters: "give a key"}
+		switch p.Key {
+		case setup.KeyPresent, setup.KeyByCommand:
+			row.value = "key: " + p.From
+		case setup.KeyMissing:
+			row.value = "no key"
+		case setup.KeyNotNeeded:
+			row.value = "on this machine, " + p.BaseURL
+		}
+		if p.Key != setup.KeyNotNeeded {
+			row.enter = func() tea.Cmd {
+				s.child = askKey(p.Name, func(key string) tea.Msg {
+					return settingMsg{s, func() tea.Cmd {
+						return func() tea.Msg {
+							info, err := s.agent.StoreKey(s.ctx, p.Name, key)
+							return keyStoredMsg{s, p.Name, info, err}
+						}
+					}}
+				})
+				return nil
+			}
+		}
+		rows = append(rows, row)
+	}
+	return append(rows, says("providers:note", "another address: `agent config set providers.NAME.base_url ADDRESS`"))
+}
+
+// keyStoredMsg is no change of setup.json: it has no turn.
+type keyStoredMsg struct {
+	of       *settings
+	provider string
+	info     SettingsInfo
+	err      error
+}
+
+func (m keyStoredMsg) on(r *Root) tea.Cmd {
+	s := m.of
+	if m.info.Set != nil {
+		s.info = m.info
+		if len(s.queue) == 0 {
+			s.sums = append([]Summarizer(nil), m.info.Summarizers...)
+		}
+	}
+	s.note, s.bad = "The key for "+oneLine(m.provider)+" is kept.", false
+	if m.err != nil {
+		s.note, s.bad = oneLine(m.err.Error()), true
+		if !r.shown(s) {
+			r.say("error", m.err.Error())
+		}
+	}
+	s.build(s.key())
+	return nil
+}
+
+func (s *settings) permitRows() []setRow {
+	p := s.info.Set.Permissions
+	mode := func(v string) string {
+		switch v {
+		case "ask":
+			return "ask: before each change and command"
+		case "edit":
+			return "edit: files are changed without asking"
+		case "full":
+			return "full: nothing is asked inside the workspace"
+		}
+		return v
+	}
+	rows := []setRow{s.chooses(s.scalar("permissions.mode", "Mode of new sessions", p.Mode), []string{"ask", "edit", "full"}, mode)}
+	const how = "A rule such as bash(go test ./...) or edit(docs/**); docs/setup.md has them all."
+	rows = append(rows, s.texts(textList{at: "permissions.allow", title: "allow", add: "Allow without asking", ask: how, now: p.Allow})...)
+	return append(rows, s.texts(textList{at: "permissions.deny", title: "deny", add: "Deny always", ask: how, now: p.Deny})...)
+}
+
+func (s *settings) toolsText() string {
+	if n := len(s.info.Set.Tools.Disabled); n > 0 {
+		return fmt.Sprintf("%d switched off", n)
+	}
+	return "all on"
+}
+
+func (s *settings) toolRows() []setRow {
+	rows := s.texts(textList{
+		at: "tools.disabled", title: "off:", add: "Switch a tool off", ask: "The name of a tool, such as bash. It counts from the next session on.",
+		now: s.info.Set.Tools.Disabled,
+	})
+	text := "MCP servers come later"
+	if n := len(s.info.Set.MCP.Servers); n > 0 {
+		text += fmt.Sprintf("; the %d of mcp.servers are kept", n)
+	}
+	return append(rows, says("mcp:note", text))
+}
+
+func (s *settings) looksRows() []setRow {
+	a := s.info.Set.Appearance
+	same := func(v string) string { return v }
+	mouse := s.scalar("appearance.mouse", "Mouse", map[bool]string{true: "on", false: "off"}[a.Mouse])
+	mouse.enter = func() tea.Cmd {
+		return s.set("appearance.mouse", s.saved("appearance.mouse", "the mouse is "+map[bool]string{true: "off", false: "on"}[a.Mouse]), !a.Mouse)
+	}
+	rows := []setRow{s.chooses(s.scalar("appearance.theme", "Theme", a.Theme), ThemeNames(), same), mouse,
+		s.chooses(s.scalar("appearance.diff", "Changes", diffWord(a.Diff)), []string{"auto", oneColumn}, diffWord)}
+	_, problems := NewKeymap(a.Keys)
+	keys := says("keys:note", "keys: as they come; appearance.keys in setup.json changes them")
+	if len(a.Keys) > 0 {
+		keys.title = fmt.Sprintf("keys: %d of your own, in appearance.keys of setup.json", len(a.Keys))
+	}
+	rows = append(rows, keys)
+	for i, p := range problems {
+		rows = append(rows, setRow{key: fmt.Sprintf("keys:%d", i), title: strings.TrimPrefix(p.Error(), "appearance."), level: 1, fixed: true, marked: true})
+	}
+	return rows
+}
+
+// looksChanged takes what of the appearance can change at once.
+func (r *Root) looksChanged(info SettingsInfo) {
+	a := info.Set.Appearance
+	r.looks.Theme, r.looks.Mouse = a.Theme, a.Mouse
+	if r.looks.Diff != a.Diff {
+		r.looks.Diff = a.Diff
+		r.chat.tr.beside(a.Diff != oneColumn)
+	}
+	r.restyle()
+}
+
+// picks opens the picker of models in place of the list.
+func (s *settings) picks(title string, now session.Model, then func(ModelInfo) tea.Cmd) tea.Cmd {
+	l, cmd := newModelList(s.ctx, s.agent, title, now, func(m ModelInfo) tea.Msg {
+		return settingMsg{s, func() tea.Cmd {
+			if m.Model.Model == "" { // it only needs a key
+				s.open[keysBlock] = true
+				s.build("provider:" + m.Model.Provider)
+				return s.act(ActChoose)
+			}
+			used := func() tea.Msg { return preferredMsg{s.agent.Prefer(s.ctx, m.Model, Used)} }
+			return tea.Batch(used, then(m))
+		}}
+	})
+	s.child = l.p
+	return cmd
+}
