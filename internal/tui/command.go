@@ -46,7 +46,9 @@ func (r *Root) modelCommand(args string) tea.Cmd {
 		if err != nil {
 			return failedMsg{err}
 		}
-		i := slices.IndexFunc(rows, func(x ModelInfo) bool { return x.Model.Provider == p && (x.Model.Model == m || x.Model.Model == "" || x.Unasked) })
+		i := slices.IndexFunc(rows, func(x ModelInfo) bool {
+			return x.Model.Provider == p && (x.Model.Model == m || x.Model.Model == "" || x.Unasked)
+		})
 		if i < 0 {
 			return failedMsg{fmt.Errorf("%s: no such provider or model; /model lists them", args)}
 		}
