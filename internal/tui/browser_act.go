@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -53,6 +54,13 @@ func (m renameMsg) on(r *Root) tea.Cmd {
 			what = m.branch
 			_, err = r.agent.OperateAt(r.ctx, m.id, drive.Retitle{Branch: m.branch, Title: []byte(m.title)})
 		}
+		if errors.Is(err, drive.ErrBusy) { // BRW-3; a name itself would do no harm
+			why := "the browser changes nothing on a branch while its turn runs."
+			if m.lead {
+				why += " /rename names this session at once."
+			}
+			return toldMsg{"error", "It was not renamed: " + r.faultWords(err) + "; " + why, false}
+		}
 		return r.done(err, "It was not renamed", what+" is called “"+oneLine(m.title)+"”.")
 	}
 }
@@ -70,7 +78,10 @@ func (m removeMsg) on(r *Root) tea.Cmd {
 		if err != nil || !m.file {
 			return r.done(err, m.branch+" was not deleted", m.branch+" is deleted; what was written in it stays in the file.")
 		}
-		return r.done(r.agent.RemoveAt(r.ctx, m.id), "It is deleted, but its file stays", "The session is deleted, and its file.")
+		if err := r.agent.RemoveAt(r.ctx, m.id); err != nil {
+			return toldMsg{"error", "It is deleted, but its file stays: " + r.faultWords(err), true} // the list has it no more
+		}
+		return toldMsg{"success", "The session is deleted, and its file.", true}
 	}
 }
 

@@ -42,12 +42,17 @@ type Picker struct {
 	err    error
 }
 
-// A PickRowsMsg brings the rows of the picker of that name, or says why there are none.
+// A PickRowsMsg brings the rows of the picker of that name, or says why there are none. Where To is set they are for that
+// picker alone: another one of its name may be of another session.
 type PickRowsMsg struct {
 	Name string
+	To   *Picker
 	Rows []PickRow
 	Err  error
 }
+
+// For says that the rows are those of p.
+func (m PickRowsMsg) For(p *Picker) bool { return m.Name == p.Name && (m.To == nil || m.To == p) }
 
 // A pickLine is a row of the screen: a row to choose, or the name of a group.
 type pickLine struct {
@@ -133,7 +138,7 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 	b := p.box(f)
 	switch msg := msg.(type) {
 	case PickRowsMsg:
-		if msg.Name == p.Name {
+		if msg.For(p) {
 			p.wait, p.err = false, msg.Err
 			p.SetRows(msg.Rows)
 		}
