@@ -21,6 +21,44 @@ func twoTrees(s *stage) {
 	s.a.peeks = map[string][]Message{"s1/main/0": {{"you", "the end of one"}}, "s2/main/0": {{"you", "the end of two"}}}
 }
 
+// Models that come when nobody looks for them any more are not told of. // SET-3
+func TestModelsThatComeToNobody(t *testing.T) {
+	for _, open := range []string{"/model<enter>", "/summarizers<enter><enter>"} {
+		onStage(t, 100, 40, noColours(), func(s *stage) {
+			s.ready(`{}`)
+			s.a.kept.silent = make(chan struct{})
+		}, func(s *stage) {
+			s.press(open)
+			s.sees("large")
+			s.a.kept.live, s.a.kept.noLive = acme("newer"), errors.New("acme does not answer")
+			s.press("<esc>")
+			close(s.a.kept.silent)
+			s.settle()
+			s.lacks("does not answer", "newer")
+			s.press("<esc>" + open)
+			s.sees("newer", "does not answer")
+		})
+	}
+}
+
+// Letters of a message that is being written replace no file. // TUI-4
+func TestLettersOfAMessageReplaceNoFile(t *testing.T) {
+	scene(t, func(s *stage) {
+		s.begun()
+		s.now()
+		s.a.reports.there = "notes.md"
+		s.press("yes")
+		s.send(exportedMsg{"notes.md", "", &ThereError{"/home/ada/notes.md"}})
+		s.press("y")
+		s.sees("is there already. Replace it?")
+		s.press("<enter>")
+		s.wantDraft("yes")
+		if s.asksOf("export") != 0 {
+			t.Errorf("%q", s.a.did)
+		}
+	})
+}
+
 // A place of another session is never offered as one of this. // BRW-3
 func TestLatePlacesAreOfTheirSession(t *testing.T) {
 	onStage(t, 120, 40, noColours(), func(s *stage) {

@@ -100,8 +100,11 @@ func (m exportedMsg) on(r *Root) tea.Cmd {
 	var there *ThereError
 	switch {
 	case errors.As(m.err, &there):
-		r.open(NewConfirm("Export", oneLine(shortPath(there.Path, r.id.Home))+" is there already. Replace it?",
-			Choice{Label: "No, leave it", Key: "n"}, Choice{Label: "Yes, replace it", Key: "y", Msg: replaceMsg{m.file}}))
+		no, yes := Choice{Label: "No, leave it", Key: "n"}, Choice{Label: "Yes, replace it", Key: "y", Msg: replaceMsg{m.file}}
+		if !r.chat.comp.Empty() { // it comes while something is written, whose letters are no answer
+			no.Key, yes.Key = "", ""
+		}
+		r.open(NewConfirm("Export", oneLine(shortPath(there.Path, r.id.Home))+" is there already. Replace it?", no, yes))
 	case m.err != nil:
 		r.say("error", m.err.Error())
 	default:

@@ -461,6 +461,7 @@ func TestModelPicker(t *testing.T) { // SET-3
 	scene(t, func(s *stage) {
 		s.begun()
 		l, _ := newModelList(t.Context(), s.a, "Models", session.Model{}, nil)
+		s.open(l.p)
 		modelsMsg{list: l, rows: acme("new"), live: true}.on(s.Root)
 		modelsMsg{list: l, rows: acme("old", "older"), note: "catalogue"}.on(s.Root)
 		if len(l.p.rows) != 1 || l.p.rows[0].Title != "new" || l.p.Says != "catalogue" {
