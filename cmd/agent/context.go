@@ -75,9 +75,9 @@ func contextOf(r compact.Report) tui.ContextInfo {
 	say := func(name, format string, args ...any) {
 		c.Facts = append(c.Facts, tui.ContextFact{Name: name, Says: plain.Clean(fmt.Sprintf(format, args...))})
 	}
-	say("sizes", "layers are estimates, marked ~; the whole is the provider's own count where it has no ~")
-	say("capacity", "%s", capacityWords(r))
-	say("trigger", "%s", triggerWords(r))
+	say("largest", "%s", largestWords(r))
+	say("window", "%s", capacityWords(r))
+	say("summarized at", "%s", triggerWords(r))
 	mode := r.Mode
 	if r.Requested != r.Mode {
 		mode = r.Requested + ", which is " + r.Mode + " here"
@@ -122,7 +122,19 @@ func contextOf(r compact.Report) tui.ContextInfo {
 		}
 		say(name, "event %d: %s tokens became %s, of %s%s", p.At, words.Tokens(p.Before), words.Tokens(p.After), rangeWords(p.Ranges), stale)
 	}
+	say("sizes", "~ marks an estimate; what has none was counted by the provider")
 	return c
+}
+
+// largestWords name single items that take much of the window.
+func largestWords(r compact.Report) string {
+	var out []string
+	for _, l := range r.Largest {
+		name := cmp.Or(words.OneLine(l.Tool), layerNames[l.Layer])
+		what := plain.Truncate(words.OneLine(l.What), 40)
+		out = append(out, strings.TrimSpace(name+" "+what)+" "+about(l.Tokens))
+	}
+	return cmp.Or(strings.Join(out, ", "), "no single item takes a twentieth of it")
 }
 
 func about(n int) string { return words.Tokens(session.Tokens{N: n}) }
@@ -146,13 +158,25 @@ func capacityWords(r compact.Report) string {
 func triggerWords(r compact.Report) string {
 	switch {
 	case r.Mode == "disabled":
-		return "none: the mode is disabled"
+		return "never: the mode is disabled"
 	case r.Trigger == 0:
-		return "none: the capacity is not known"
+		return "not by itself: the window is not known"
 	case r.TriggerBy == "setting":
-		return fmt.Sprintf("%s tokens, by context.compaction.threshold_tokens", exactly(r.Trigger))
+		return fmt.Sprintf("%s tokens, by context.compaction.threshold_tokens", exactly(r.Trigger)) + drawn(r)
 	}
-	return fmt.Sprintf("%s tokens, 80 %% of what is used", exactly(r.Trigger))
+	whole := "the window"
+	if r.Budget < r.Capacity.N {
+		whole = "the " + exactly(r.Budget)
+	}
+	return fmt.Sprintf("%s tokens, 80 %% of %s", exactly(r.Trigger), whole) + drawn(r)
+}
+
+// drawn names the mark of the picture, where it is in it.
+func drawn(r compact.Report) string {
+	if r.Trigger <= cmp.Or(r.Capacity.N, compact.Sizing(0)) {
+		return " (" + tui.TriggerMark + " above)"
+	}
+	return ""
 }
 
 func askerWords(r compact.Report) string {
@@ -174,9 +198,9 @@ func askerWords(r compact.Report) string {
 	}
 	s := strings.Join(out, ", ")
 	if r.Own {
-		return s + ": the agent's own, by text; none is set in routing.summarization_models"
+		return s + ": the agent's own, since no summarization model is set (/summarizers)"
 	}
-	return s + ": by text; of routing.summarization_models"
+	return s + ", in this order (/summarizers)"
 }
 
 func rangeWords(ranges []session.Range) string {

@@ -13,6 +13,7 @@ type Report struct {
 	Model     session.Model    `json:"model"`
 	Occupancy session.Tokens   `json:"occupancy"` // of the whole; a layer is always an estimate
 	Layers    []Layer          `json:"layers"`
+	Largest   []Large          `json:"largest"` // single items, the largest first
 	Capacity  session.Capacity `json:"capacity"`
 	Budget    int              `json:"budget"`     // 0: not known
 	Trigger   int              `json:"trigger"`    // 0: none
@@ -44,6 +45,16 @@ type Layer struct {
 	Tool   string `json:"tool,omitempty"` // of tool results
 	Items  int    `json:"items"`
 	Tokens int    `json:"tokens"`
+}
+
+// Large is one item that takes much of the request: at least a twentieth of it.
+type Large struct {
+	Item   session.ItemID `json:"item"`
+	Layer  string         `json:"layer"`
+	Tool   string         `json:"tool,omitempty"` // of a result
+	Call   session.ItemID `json:"call,omitzero"`  // that a result is of
+	What   string         `json:"what"`           // its beginning, or what the call was about
+	Tokens int            `json:"tokens"`
 }
 
 // An Asker is a model that would be asked, and how much it holds.
@@ -88,7 +99,7 @@ func ReportOf(s session.State, c session.Capacity, askers []Asker, own bool) Rep
 	set := s.Session.Settings
 	b := BudgetOf(set, c)
 	r := Report{
-		Model: s.Branch.Model, Occupancy: s.Occupancy(), Layers: layers(s), Capacity: c, Budget: b.Window, Trigger: b.Trigger, TriggerBy: "budget",
+		Model: s.Branch.Model, Occupancy: s.Occupancy(), Layers: layers(s), Largest: large(s), Capacity: c, Budget: b.Window, Trigger: b.Trigger, TriggerBy: "budget",
 		Tail: b.Tail, Requested: "omitted", Mode: Mode(set), Summarizers: askers, Own: own, Spent: []string{}, Checkpoints: []Point{},
 	}
 	switch n := set.Compaction.Threshold; {
@@ -190,6 +201,33 @@ func layers(s session.State) []Layer {
 		all[i].Tokens = s.Scaled(all[i].Tokens)
 	}
 	return all
+}
+
+// mostLarge is how many items a report names.
+const mostLarge = 3
+
+// large are the items that take most of the request. What they say is not known
+// here.
+func large(s session.State) []Large {
+	out, names := []Large{}, map[session.ItemID]string{}
+	for it := range s.Branch.View.All {
+		l := Large{Item: it.ID, Layer: layerOf(it.Kind), Tokens: s.Scaled(it.Tokens.N)}
+		switch it.Kind {
+		case session.InstructionItem, session.CatalogItem:
+			continue
+		case session.CallItem:
+			names[it.ID] = it.Name
+		case session.ResultItem:
+			l.Layer, l.Tool, l.Call = "tool_results", names[it.Call], it.Call
+		}
+		if l.Tokens == 0 || l.Tokens < s.Occupancy().N/20 {
+			continue
+		}
+		out = append(out, l)
+		slices.SortStableFunc(out, func(a, b Large) int { return cmp.Compare(b.Tokens, a.Tokens) })
+		out = out[:min(len(out), mostLarge)]
+	}
+	return out
 }
 
 func layerOf(k session.ItemKind) string {

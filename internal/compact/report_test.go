@@ -117,6 +117,13 @@ func TestReport(t *testing.T) {
 		}, r.Layers); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
+		id := func(part int) session.ItemID { return session.ItemID{Seq: 8, Part: part} }
+		if diff := cmp.Diff([]compact.Large{ // user's 100 is less than a twentieth
+			{Item: session.ItemID{Seq: 10, Part: 1}, Layer: "tool_results", Tool: "bash", Call: id(4), Tokens: 900},
+			{Item: session.ItemID{Seq: 9, Part: 1}, Layer: "tool_results", Tool: "read", Call: id(3), Tokens: 300},
+		}, r.Largest); diff != "" {
+			t.Errorf("%s: the largest: %s", c.name, diff)
+		}
 		sum := 0
 		for _, l := range r.Layers {
 			sum += l.Tokens

@@ -2,9 +2,11 @@ package harness
 
 import (
 	"context"
+	"strings"
 
 	"varve/internal/compact"
 	"varve/internal/session"
+	"varve/internal/words"
 )
 
 // mostPoints is how many checkpoints a report names.
@@ -32,6 +34,9 @@ func (s *Session) Report(ctx context.Context, st session.State, resolve Resolve,
 	if r.Capacity.Source == "" {
 		r.Capacity.Source = "none"
 	}
+	for i := range r.Largest {
+		r.Largest[i].What = s.about(r.Largest[i])
+	}
 	at := st.Branch.Checkpoint.At
 	for len(r.Checkpoints) < mostPoints && at != 0 {
 		e, err := s.Entry(at)
@@ -46,4 +51,25 @@ func (s *Session) Report(ctx context.Context, st session.State, resolve Resolve,
 		at = ev.Replaces.Seq
 	}
 	return r
+}
+
+// about is what a large item is about: what its call asked for, or how it begins.
+func (s *Session) about(l compact.Large) string {
+	id := l.Item
+	if !l.Call.IsZero() {
+		id = l.Call
+	}
+	it, ok := s.Item(id)
+	if !ok {
+		return ""
+	}
+	text, err := s.Text(it)
+	if err != nil {
+		return "" // verify says what is missing
+	}
+	if it.Kind == session.CallItem {
+		return words.Gist(it.Name, string(text))
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return line
 }

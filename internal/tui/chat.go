@@ -259,10 +259,13 @@ func (c *chat) pausedWords(r *Root) string {
 
 // placeholder stands where nothing is written: what can be done now.
 func placeholder(r *Root, w int) string {
+	idle, more := "Say what you want done", " · / commands · "+r.frame.Keys.Key(ActHelp)+" help"
 	long := "Enter queues what you write · " + r.frame.Keys.Key(ActSteer) + " sends it into this turn · " + r.frame.Keys.Key(ActInterrupt) + " stops"
 	switch {
+	case !r.runs() && plain.Width(idle+more) > w-4:
+		return idle
 	case !r.runs():
-		return "Say what you want done"
+		return idle + more
 	case plain.Width(long) > w-4:
 		return r.frame.Keys.Key(ActSteer) + " sends into this turn"
 	}

@@ -27,8 +27,8 @@ func aContext() ContextInfo {
 			{"plan", 1, 0},
 		},
 		Facts: []ContextFact{
-			{"sizes", "layers are estimates, marked ~; the whole is the provider's own count where it has no ~"},
-			{"trigger", "102k tokens, 80 % of what is used"},
+			{"largest", "read notes/日本語.txt ~41.0k, your messages The log of the build that fails ~22.0k"},
+			{"summarized at", "102k tokens, 80 % of the window (┃ above)"},
 			{"mode", "standalone"},
 			{"summarized by", "1. acme/small (32.8k), 2. acme/tiny (can't be asked: no key): by text; of routing.summarization_models"},
 			{"summaries", "event 812: 110k tokens became ~9.1k, of items 6–801.2; changed since: greet.go"},

@@ -61,7 +61,7 @@ func rank(query string, n int, at func(int) string, rows []ranked) []ranked {
 	return out
 }
 
-// rankCommands ranks by name and aliases: what is named so, then what begins so, then what holds the letters. At is within
+// rankCommands ranks by name and aliases: what is named so, then what begins so (its name before an alias), then what holds the letters. At is within
 // commandTitle.
 func rankCommands(query string, all []Command) []ranked {
 	if query == "" {
@@ -79,6 +79,8 @@ func rankCommands(query string, all []Command) []ranked {
 			switch {
 			case name == query:
 				r.Score += 10000
+			case strings.HasPrefix(name, query) && j == 0:
+				r.Score += 2000 // before what is only called so, too
 			case strings.HasPrefix(name, query):
 				r.Score += 1000
 			}

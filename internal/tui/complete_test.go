@@ -138,6 +138,10 @@ func TestCommandsAreOffered(t *testing.T) { // TUI-4
 	if first, _, _ := strings.Cut(d.offered(), "\n"); !strings.HasPrefix(first, "▸ /resume [session]") {
 		t.Errorf("by its other name\n%s", d.offered())
 	}
+	d.press("<ctrl+u>/con") // /settings is called /config, too
+	if first, _, _ := strings.Cut(d.offered(), "\n"); !strings.HasPrefix(first, "▸ /context") {
+		t.Errorf("an alias comes before a name\n%s", d.offered())
+	}
 	d.Commands, _ = NewCommands(Command{Name: "mod", Says: "one whose name begins another's"})
 	d.press("<ctrl+u>/mod")
 	if first, _, _ := strings.Cut(d.offered(), "\n"); !strings.HasPrefix(first, "▸ /mod  ") {

@@ -34,8 +34,10 @@ type ContextFact struct{ Name, Says string }
 var (
 	fills    = [...]string{"█", "▓", "▒"}
 	freeCell = "·"
-	mark     = "┃"
 )
+
+// TriggerMark stands in the picture where a compaction begins.
+const TriggerMark = "┃"
 
 // Lines draws it in lines of at most w columns: the whole as one bar with a mark
 // where a compaction begins, then a row for each layer, then the facts.
@@ -103,7 +105,7 @@ func (c ContextInfo) picture(w int) string {
 		cells = append(cells, freeCell)
 	}
 	if c.Trigger > 0 && c.Trigger <= room {
-		cells[min(c.Trigger*w/room, w-1)] = mark
+		cells[min(c.Trigger*w/room, w-1)] = TriggerMark
 	}
 	return strings.Join(cells, "")
 }

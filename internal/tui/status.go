@@ -248,7 +248,7 @@ func spent(s session.State, price func(session.UsageOf) (float64, bool)) string 
 			mark = "~"
 		}
 		if !known {
-			return words.Tokens(session.Tokens{N: tokens, By: "provider"}) + " used"
+			return words.Tokens(session.Tokens{N: tokens, By: "provider"}) + " tokens so far"
 		}
 		cost += said
 	}
