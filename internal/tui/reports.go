@@ -78,7 +78,9 @@ func (m lookedMsg) on(r *Root) tea.Cmd {
 func (r *Root) permissionsCommand(string) tea.Cmd {
 	return func() tea.Msg {
 		text, err := r.agent.Permissions(r.ctx)
-		return viewMsg{newView("Permissions", text), err}
+		view := newView("Permissions", text)
+		view.goes, view.to = "change them", toSettingsMsg{permitBlock}
+		return viewMsg{view, err}
 	}
 }
 

@@ -71,6 +71,8 @@ type (
 		info SettingsInfo
 		err  error
 	}
+	// A toSettingsMsg opens settings on a block.
+	toSettingsMsg struct{ block string }
 	// A settingMsg is what a picker or a line inside of settings answers.
 	settingMsg struct {
 		of *settings
@@ -89,6 +91,8 @@ func (r *Root) settings(block string) tea.Cmd {
 		return settingsMsg{s, info, err}
 	}
 }
+
+func (m toSettingsMsg) on(r *Root) tea.Cmd { return r.settings(m.block) }
 
 func (m settingsMsg) on(r *Root) tea.Cmd {
 	s := m.of

@@ -98,6 +98,22 @@ func TestOtherSettingsLeaveTheLooks(t *testing.T) {
 	})
 }
 
+// What is allowed can be changed from where it is shown. // SET-1, PERM-1
+func TestPermissionsLeadToSettings(t *testing.T) {
+	seaStage(t, func(s *stage) {
+		s.types("/permissions")
+		s.sees("Mode: ask", "Enter change them · Esc close")
+		s.press("<enter>")
+		s.wantChosen("Permissions")
+		s.sees("Mode of new sessions", "+ Allow without asking")
+		s.press("<esc>")
+		s.types("/usage")
+		s.press("<enter>") // leads nowhere
+		s.lacks("Settings")
+		s.sees("Esc close")
+	})
+}
+
 // Why nothing can be shown stays on the screen. // SET-1
 func TestSettingsThatCantBeRead(t *testing.T) {
 	s := &settings{err: errors.New("disk on fire")}
