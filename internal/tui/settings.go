@@ -367,7 +367,8 @@ func drawHead(row setRow, selected bool, width int, th Theme) string {
 	return fitLine("  "+th.Strong.Of(title)+gap+th.Dim.Of(value), width)
 }
 
-// foot says what keys do to the chosen row.
+// foot says what keys do to the chosen row, and how to close: where there is little
+// room the last of the others go.
 func (s *settings) foot(f Frame) string {
 	var keys []string
 	row := s.chosen()
@@ -380,7 +381,11 @@ func (s *settings) foot(f Frame) string {
 	if row.move != nil {
 		keys = append(keys, f.Keys.Key(ActMoveUp)+", "+f.Keys.Key(ActMoveDown)+" move")
 	}
-	return strings.Join(append(keys, f.Keys.Key(ActClose)+" close"), " · ")
+	closes := f.Keys.Key(ActClose) + " close"
+	for room := s.box(f).w - 6; len(keys) > 1 && plain.Width(strings.Join(append(keys, closes), " · ")) > room; {
+		keys = keys[:len(keys)-1]
+	}
+	return strings.Join(append(keys, closes), " · ")
 }
 
 // Cursor is where something is written.
