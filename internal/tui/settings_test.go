@@ -246,6 +246,15 @@ func TestSettingsThatCantBeSaved(t *testing.T) { // SET-1: it says so and restor
 		s.settle()
 		s.sees("no space left on device")
 	})
+	// The choice comes back to where it was before the first of what was not saved.
+	onStage(t, 80, 24, noColours(), func(s *stage) { s.ready(three) }, func(s *stage) {
+		s.a.kept.slow, s.a.kept.noSave = make(chan struct{}), errors.New("disk full")
+		s.press("/summarizers<enter><alt+down><alt+down>")
+		s.wantChosen("3. acme/a")
+		close(s.a.kept.slow)
+		s.settle()
+		s.wantChosen("1. acme/a")
+	})
 	// What is quicker than the disk is saved in order.
 	onStage(t, 80, 24, noColours(), func(s *stage) { s.ready(three) }, func(s *stage) {
 		s.a.kept.slow = make(chan struct{})
