@@ -21,6 +21,32 @@ func twoTrees(s *stage) {
 	s.a.peeks = map[string][]Message{"s1/main/0": {{"you", "the end of one"}}, "s2/main/0": {{"you", "the end of two"}}}
 }
 
+// What was said of an earlier text is not shown for this one. // BRW-1
+func TestFoundForAnEarlierText(t *testing.T) {
+	onStage(t, 80, 24, noColours(), twoTrees, func(s *stage) {
+		s.press("<ctrl+s>second")
+		s.later(time.Second)
+		b := s.overlays[0].(*browser)
+		s.send(foundMsg{b, saidIn{text: "sec", found: []Saying{{"s1", "main", "", "sec", ""}}}})
+		s.lacks("The first", "Where it was said")
+	})
+}
+
+// A list that was asked for before another one is not shown when it comes behind
+// that. // BRW-1
+func TestOlderListIsLate(t *testing.T) {
+	onStage(t, 80, 24, noColours(), twoTrees, func(s *stage) {
+		s.press("<ctrl+s>")
+		s.later(time.Second)
+		b := s.overlays[0].(*browser)
+		old := listedMsg{b: b, listing: b.listing, shelf: newShelf(nil)}
+		s.start(b.reload())
+		s.later(time.Second)
+		s.send(old)
+		s.sees("▸ The first", "2 sessions")
+	})
+}
+
 // Models that come when nobody looks for them any more are not told of. // SET-3
 func TestModelsThatComeToNobody(t *testing.T) {
 	for _, open := range []string{"/model<enter>", "/summarizers<enter><enter>"} {
