@@ -127,7 +127,7 @@ func (d *desk) Permissions(ctx context.Context) (string, error) {
 		}
 	}
 	list("Allowed until this program ends, by an answer of yours", "nothing", here)
-	b.WriteString("\nDenying beats allowing. Files outside the workspace and Varve's own always ask. Shift+Tab changes the mode; a rule is taken\nout of setup.json with `agent config edit`.\n")
+	b.WriteString("\nDenying beats allowing. Files outside the workspace and Varve's own always ask. Shift+Tab changes the mode of this session,\nSettings that of new ones and the rules of setup.json.\n")
 	return asStarted(b.String()), nil
 }
 

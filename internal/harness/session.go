@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -55,14 +56,24 @@ func Open(path string, blobs *content.Store, policy jsonl.Policy, clock Clock) (
 	return openOn(nil, path, blobs, policy, clock)
 }
 
+// OpenWhile is Open for a look at a file that may take long to read: it gives up
+// when ctx is done.
+func OpenWhile(ctx context.Context, path string, blobs *content.Store, policy jsonl.Policy, clock Clock) (*Session, error) {
+	return openWhile(ctx, nil, path, blobs, policy, clock)
+}
+
 func openOn(layer jsonl.Layer, path string, blobs *content.Store, policy jsonl.Policy, clock Clock) (*Session, error) {
+	return openWhile(context.Background(), layer, path, blobs, policy, clock)
+}
+
+func openWhile(ctx context.Context, layer jsonl.Layer, path string, blobs *content.Store, policy jsonl.Policy, clock Clock) (*Session, error) {
 	s := newOn(layer, path, blobs, policy, clock)
 	f, err := jsonl.Open(path, s.opts)
 	if err != nil {
 		return nil, err
 	}
 	s.file = f
-	if err := s.CatchUp(); err != nil {
+	if err := s.catchUp(ctx); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -71,11 +82,19 @@ func openOn(layer jsonl.Layer, path string, blobs *content.Store, policy jsonl.P
 
 // CatchUp reads what other processes appended. It waits for an append of this
 // process that is under way: lines are folded in the order of the file.
-func (s *Session) CatchUp() error {
+func (s *Session) CatchUp() error { return s.catchUp(context.Background()) }
+
+func (s *Session) catchUp(ctx context.Context) error {
 	s.writes.Lock()
 	defer s.writes.Unlock()
 	if f := s.opened(); f != nil {
-		if err := f.CatchUp(s.visit); err != nil {
+		err := f.CatchUp(func(l jsonl.Line, raw []byte) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return s.visit(l, raw)
+		})
+		if err != nil {
 			return err
 		}
 	}

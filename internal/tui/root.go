@@ -201,10 +201,7 @@ func (r *Root) history() tea.Cmd {
 func (r *Root) files() tea.Cmd {
 	return func() tea.Msg {
 		files, err := r.agent.Files(r.ctx)
-		if err != nil {
-			return saidMsg{"warning", "Files can't be listed: " + err.Error()}
-		}
-		return FilesMsg{Paths: files}
+		return FilesMsg{Paths: files, Err: err} // an error stands where they would be offered
 	}
 }
 
