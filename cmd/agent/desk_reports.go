@@ -29,7 +29,7 @@ func (d *desk) Usage(ctx context.Context) (tui.UsageInfo, error) {
 		return tui.UsageInfo{}, err
 	}
 	u, err := l.Session.Usage(l.Branch)
-	return usageOf(u, l.Branch), said(err)
+	return usageOf(u, l.Branch, d.m.price), said(err)
 }
 
 func (d *desk) Changes(ctx context.Context) ([]tui.FileDiff, int, error) {
