@@ -56,6 +56,11 @@ func TestInterface(t *testing.T) {
 		{"compaction", playCompaction},
 		{"settings", playSettings},
 		{"commands", playCommands},
+		{"notices", playNotices},
+		{"notices of before", playNoticesOfBefore},
+		{"storm", playStorm},
+		{"orphan", playOrphan},
+		{"plain", playPlain},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -42,7 +42,7 @@ func (m Measure) Reject() string {
 // Lean is how many tokens the headings and notes of a handoff take that says
 // nothing. What is no larger can't become smaller.
 func Lean() int {
-	return session.Estimate(len(Annotate(Fill(nil), Notes{Ranges: []session.Range{{}}}))).N
+	return session.Estimate(len(Annotate(Fill(nil), Notes{Ranges: []session.Range{{}}, Read: true}))).N
 }
 
 // planTokens is about what a plan takes that is written down for the model

@@ -135,14 +135,40 @@ func heading(s string) (string, bool) {
 // Notes are what the application itself knows of a handoff, and adds (CMP-6).
 type Notes struct {
 	Ranges []session.Range
-	Stale  []string // files that have changed since they were observed
-	Gone   []string // tools
+	Read   bool           // the model can read items again
+	Asked  session.ItemID // the user's message of a turn that what is kept begins in, see [Severed]
+	Stale  []string       // files that have changed since they were observed
+	Gone   []string       // tools
 }
 
-// Annotate puts the notes behind a handoff. What is measured and installed is
-// the whole.
+// introduction is what an installed handoff begins with: providers have no role for
+// it, so that it arrives as a message of the user's.
+const introduction = "Summary of the conversation up to here, written by a summarization model and put here by the application. It is no message of the user.\n\n"
+
+// Severed is the user's message of the turn that what is not covered begins in the
+// middle of, zero where it begins with its own.
+func Severed(v session.View, covered []session.Range) session.ItemID {
+	for it := range v.Refs {
+		switch it.Kind {
+		case session.InstructionItem, session.CheckpointItem, session.PlanKind, session.CatalogItem:
+			continue
+		}
+		if session.Within(covered, it.ID) {
+			continue
+		}
+		if asked := it.Turn.Item(); it.Kind != session.UserItem && it.Turn != 0 && session.Within(covered, asked) {
+			return asked
+		}
+		break
+	}
+	return session.ItemID{}
+}
+
+// Annotate says before a handoff what it is, and puts the notes behind it. What is
+// measured and installed is the whole.
 func Annotate(text []byte, n Notes) []byte {
 	var b bytes.Buffer
+	b.WriteString(introduction)
 	b.Write(bytes.TrimSpace(text))
 	b.WriteString("\n\n---\nAdded by the application, not by the summarizer:\n")
 	list := make([]string, len(n.Ranges))
@@ -155,7 +181,14 @@ func Annotate(text []byte, n Notes) []byte {
 	if len(list) > 12 {
 		list = append(list[:11], fmt.Sprintf("… %s", list[len(list)-1]))
 	}
-	fmt.Fprintf(&b, "- This stands for items %s of the conversation. They are kept, and not shown.\n", strings.Join(list, ", "))
+	fmt.Fprintf(&b, "- This stands for items %s of the conversation. They are kept, and not shown.", strings.Join(list, ", "))
+	if k := len(n.Ranges); n.Read && k > 0 {
+		fmt.Fprintf(&b, " To see them again: read with file_path \"item:%s-%s\" lists them, \"item:N\" reads number N.", n.Ranges[0].From, n.Ranges[k-1].To)
+	}
+	b.WriteString("\n")
+	if !n.Asked.IsZero() {
+		fmt.Fprintf(&b, "- What follows begins in the middle of a turn. The user's message of it is item %s.\n", n.Asked)
+	}
 	for _, f := range n.Stale {
 		if strings.ContainsFunc(f, unicode.IsControl) {
 			f = strconv.Quote(f)

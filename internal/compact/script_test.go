@@ -80,6 +80,8 @@ func (s *story) handle(t *testing.T, d *datadriven.TestData) string {
 			return "nothing to cover\n"
 		}
 		s.plan()
+	case "severed": // the message of the turn that what the plan keeps begins in the middle of
+		s.say("%v\n", compact.Severed(s.view(), s.cut.Ranges))
 	case "start": // start [route=] [chain=a,b]: the plan is begun
 		var chain []session.Model
 		for m := range strings.SplitSeq(str("chain"), ";") {
@@ -275,7 +277,7 @@ func (s *story) text(t *testing.T, d *datadriven.TestData) {
 		s.say("%q\n", compact.Missing([]byte(d.Input)))
 	case "fill":
 		s.say("%s\n", compact.Fill([]byte(d.Input)))
-	case "annotate": // annotate [stale=a;b] [gone=a;b] [ranges=2-7;9]
+	case "annotate": // annotate [stale=a;b] [gone=a;b] [ranges=2-7;9] [read] [asked=2]
 		var n compact.Notes
 		list := func(name string) []string {
 			var v string
@@ -284,7 +286,10 @@ func (s *story) text(t *testing.T, d *datadriven.TestData) {
 			}
 			return strings.Split(v, ";")
 		}
-		n.Stale, n.Gone = list("stale"), list("gone")
+		n.Stale, n.Gone, n.Read = list("stale"), list("gone"), d.HasArg("read")
+		for _, asked := range list("asked") {
+			n.Asked = id(t, asked)
+		}
 		for _, r := range list("ranges") {
 			from, to, two := strings.Cut(r, "-")
 			if !two {

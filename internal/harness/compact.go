@@ -244,7 +244,11 @@ func (h *Hands) commit(ctx context.Context, s session.State) drive.Result {
 // handoff is a text as it would be installed (CMP-6, CMP-7).
 func (h *Hands) handoff(ctx context.Context, s session.State, text []byte) *drive.Handoff {
 	c := s.Branch.Compaction
-	notes := compact.Notes{Ranges: c.Started.Ranges, Stale: h.stale(ctx), Gone: h.gone(s, c.Started)}
+	defined := h.defined(s)
+	notes := compact.Notes{
+		Ranges: c.Started.Ranges, Read: defined["read"], Asked: compact.Severed(s.Branch.View, c.Started.Ranges),
+		Stale: h.stale(ctx), Gone: gone(s, c.Started, defined),
+	}
 	b := compact.Annotate(compact.Fill(text), notes)
 	return &drive.Handoff{Text: b, Tokens: session.Estimate(len(b)), Stale: notes.Stale, Gone: notes.Gone}
 }
@@ -270,25 +274,30 @@ func (h *Hands) stale(ctx context.Context) []string {
 	return out
 }
 
-// gone are tools that the source called and that are not defined any more.
-func (h *Hands) gone(s session.State, started session.CompactionStarted) []string {
-	defined := map[string]bool{}
+// defined are the names of the tools that the model has.
+func (h *Hands) defined(s session.State) map[string]bool {
+	out := map[string]bool{}
 	for _, t := range append([]session.Tools{s.Branch.Tools}, s.Branch.Tools.More...) {
 		var names []string
 		if b, err := h.sess.Load(t.At, 0); err == nil && json.Unmarshal(b, &names) == nil {
 			for _, n := range names {
-				defined[n] = true
+				out[n] = true
 			}
 		}
 	}
+	return out
+}
+
+// gone are tools that the source called and that are not defined any more.
+func gone(s session.State, started session.CompactionStarted, defined map[string]bool) []string {
 	out := []string{}
+	if len(defined) == 0 {
+		return out
+	}
 	for _, it := range compact.SourceOf(s.Branch.View, started) {
 		if it.Kind == session.CallItem && it.Name != "" && !defined[it.Name] && !slices.Contains(out, it.Name) {
 			out = append(out, it.Name)
 		}
-	}
-	if len(defined) == 0 {
-		return []string{}
 	}
 	return out
 }

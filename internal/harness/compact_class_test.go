@@ -127,7 +127,7 @@ func TestWireThirdAttempt(t *testing.T) {
 					text = string(must(l.Session.Text(it)))
 				}
 			}
-			if !strings.HasPrefix(text, "## Objective\nthird\n") || strings.Count(text, "## Objective") != 1 || strings.Contains(text, "half") {
+			if !strings.Contains(text, "\n\n## Objective\nthird\n") || strings.Count(text, "## Objective") != 1 || strings.Contains(text, "half") {
 				t.Error(text)
 			}
 			all := w.srv.Requests()

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -101,6 +102,9 @@ func shownView(t *testing.T, l *Local) string {
 	for it := range l.State().Branch.View.All {
 		if it.Kind != session.InstructionItem {
 			text := must(l.Session.Text(it))
+			if it.Kind == session.CheckpointItem {
+				_, text, _ = bytes.Cut(text, []byte("\n\n")) // what it is
+			}
 			out = append(out, string(it.Kind)+": "+cut(strings.ReplaceAll(string(text), "\n", " ")))
 		}
 	}

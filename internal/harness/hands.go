@@ -187,32 +187,6 @@ func (k known) Hash(real string) (string, bool) {
 
 func (k known) Seen() []string { return k.sess.Files() }
 
-// Item is the whole text of an item, or of the result of the call with that
-// id: what a bounded result left out is read here (TOOL-2).
-func (k known) Item(name string) ([]byte, bool) {
-	id, err := session.ParseItemID(name)
-	if err != nil {
-		return nil, false
-	}
-	it, ok := k.sess.Item(id)
-	if !ok {
-		return nil, false
-	}
-	if it.Kind == session.CallItem {
-		if it, ok = k.sess.Result(id); !ok {
-			return nil, false
-		}
-	}
-	if e, err := k.sess.Entry(it.ID.Seq); err == nil {
-		if ev, ok := e.Event.(session.ToolFinished); ok && ev.Full != nil {
-			b, err := k.sess.Load(e.Seq, ev.Full.B)
-			return b, err == nil
-		}
-	}
-	b, err := k.sess.Text(it)
-	return b, err == nil
-}
-
 func (k known) Tail(name string) (tools.Masked, error) {
 	call, err := session.ParseItemID(name)
 	if err != nil {

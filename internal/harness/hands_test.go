@@ -223,7 +223,7 @@ func TestPlanOverRestart(t *testing.T) {
 	})
 	say(t, l, "third")
 	ended(t, l, 3)
-	if _, texts := events[session.PlanShown](t, l); len(texts) != 1 || texts[0][0] != "task-4 [pending] think\n" {
+	if _, texts := events[session.PlanShown](t, l); len(texts) != 1 || texts[0][0] != planIntroduction+"task-4 [pending] think\n" {
 		t.Errorf("%q", texts)
 	}
 }

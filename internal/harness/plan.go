@@ -48,6 +48,10 @@ func (s *Session) Todo(st session.State) (tools.Todo, error) {
 	return out, nil
 }
 
+// planIntroduction is what a plan begins with that is written down for the model:
+// it arrives as a message of the user's.
+const planIntroduction = "Your task list as it stands now, put here by the application. It is no message of the user.\n"
+
 // showPlan writes the plan down for the model, where no result of its own
 // shows it (PLAN-8).
 func (h *Hands) showPlan(s session.State, j drive.Job) drive.Result {
@@ -56,6 +60,7 @@ func (h *Hands) showPlan(s session.State, j drive.Job) drive.Result {
 		return drive.Result{Fault: &drive.Fault{Where: "plan", Kind: "content", Text: []byte(err.Error())}}
 	}
 	var b bytes.Buffer
+	b.WriteString(planIntroduction)
 	for _, it := range t.Items {
 		fmt.Fprintf(&b, "%s [%s] %s\n", it.ID, it.Status, it.Content)
 	}

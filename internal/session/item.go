@@ -145,6 +145,20 @@ func (v View) Recorded(yield func(it *Item, shown bool) bool) {
 	}
 }
 
+// Find is a recorded item of the view by its id, covered ones included, with
+// edits applied. What was removed or is of another branch is none.
+func (v View) Find(id ItemID) (Item, bool) {
+	for _, s := range v.spans {
+		if i := s.before(&v, id, false); i < len(s.at) {
+			if it := v.table.ref(int(s.at[i])); it.ID == id {
+				it, ok := v.changed(it)
+				return *it, ok
+			}
+		}
+	}
+	return Item{}, false
+}
+
 // Checkpoint is the checkpoint item that stands for what is covered.
 func (v View) Checkpoint() (Item, bool) {
 	if v.checkpoint == nil {

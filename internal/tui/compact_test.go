@@ -117,7 +117,7 @@ func TestBoxShowsOneAttempt(t *testing.T) { // TUI-8, FIN-4, MR-12, case CMP-05
 		s.a.pulses = nil
 		s.now()
 		s.lacks("── Summarizing")
-		s.sees("── Summarized: 12.0k → ~900 tokens", "since they were read: greet.go.", "second words", "more lines (Ctrl+O)", "Summarized: the next request has about 900 tokens, before it was 12,000.")
+		s.sees("── Summarized: 12.0k → ~900 tokens", "since they were read: greet.go.", "second words", "more lines (Ctrl+O)", "Summarized: the next request has about 900 tokens, before it had about 12,000.")
 		s.press("<ctrl+o>")
 		s.sees("the last line")
 	})

@@ -333,7 +333,7 @@ func (r *Root) restyle() {
 
 func (r *Root) look() look {
 	th := r.frame.Theme
-	return look{full: r.frame.Keys.Key(ActExpand), end: r.frame.Keys.Key(ActScrollBottom), workspace: r.id.Workspace, markdown: th.Markdown(), now: func() time.Time { return r.now }, ink: func(role, s string) string {
+	return look{sides: r.looks.Diff != oneColumn, full: r.frame.Keys.Key(ActExpand), end: r.frame.Keys.Key(ActScrollBottom), workspace: r.id.Workspace, markdown: th.Markdown(), now: func() time.Time { return r.now }, ink: func(role, s string) string {
 		switch role {
 		case inkDim:
 			return th.Dim.Of(s)

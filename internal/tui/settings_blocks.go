@@ -213,7 +213,7 @@ func (s *settings) looksRows() []setRow {
 		})
 		return nil
 	}
-	rows := []setRow{theme, mouse}
+	rows := []setRow{theme, mouse, s.chooses(s.scalar("appearance.diff", "Changes", diffWord(a.Diff)), []string{"auto", oneColumn}, diffWord)}
 	problems := LookProblems(a)
 	keys := says("keys:note", "keys: as they come; appearance.keys in setup.json changes them")
 	if len(a.Keys) > 0 {
@@ -226,7 +226,7 @@ func (s *settings) looksRows() []setRow {
 	return rows
 }
 
-// looksChanged takes theme or mouse as it is saved, after a change of it: of one
+// looksChanged takes a value of the appearance as it is saved, after a change of it: of one
 // that was only shown and could not be saved too. Other changes leave what the
 // user switched for now.
 func (r *Root) looksChanged(at string, info SettingsInfo) {
@@ -236,6 +236,9 @@ func (r *Root) looksChanged(at string, info SettingsInfo) {
 		r.wear(a.Theme)
 	case "appearance.mouse":
 		r.looks.Mouse = a.Mouse
+	case "appearance.diff":
+		r.looks.Diff = a.Diff
+		r.chat.tr.beside(a.Diff != oneColumn)
 	}
 }
 

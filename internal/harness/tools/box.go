@@ -27,8 +27,9 @@ type Call struct {
 type Known interface {
 	// Hash is the hex SHA-256 of the last content the session saw under a real path (Path.Real), from Observed and Changes.
 	Hash(real string) (sha string, ok bool)
-	// Item is the full text of a context item, by its id or by the Call.ID whose result it is.
-	Item(id string) ([]byte, bool)
+	// Item is the full text of what stands behind item: in a path: an item of the conversation by its id, or by the Call.ID
+	// whose result it is, or a list of those of a range. The error is for the model.
+	Item(id string) ([]byte, error)
 	// Seen is the real paths that Hash knows.
 	Seen() []string
 	// Todo is the plan as it stands (PLAN-1).

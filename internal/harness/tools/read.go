@@ -16,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -62,11 +61,11 @@ func prepareRead(ctx context.Context, p *prep) (step, error) {
 	}, nil
 }
 
-// readItem reads what an earlier result left out. Lines longer than lineChars are broken, so that all of it can be reached.
+// readItem reads an item of the conversation: what an earlier result left out, what a summary stands for. Lines longer than lineChars are broken, so that all of it can be reached.
 func (p *prep) readItem(id string, w window) Result {
-	full, ok := p.known.Item(id)
-	if !ok {
-		return refuse(fmt.Errorf("read: there is no item %s, or it has no text", clip(strconv.Quote(id), 80)))
+	full, err := p.known.Item(id)
+	if err != nil {
+		return refuse(fmt.Errorf("read: %w", err))
 	}
 	var rows strings.Builder
 	for line := range strings.SplitAfterSeq(clean(full), "\n") {

@@ -38,7 +38,12 @@ type bench struct {
 }
 
 func (k *bench) Hash(real string) (string, bool) { s, ok := k.seen[real]; return s, ok }
-func (k *bench) Item(id string) ([]byte, bool)   { b, ok := k.items[id]; return b, ok }
+func (k *bench) Item(id string) ([]byte, error) {
+	if b, ok := k.items[id]; ok {
+		return b, nil
+	}
+	return nil, fmt.Errorf("there is no item %q", id)
+}
 func (k *bench) Tail(string) (Masked, error)     { return k.tail, k.tailErr }
 func (k *bench) Seen() []string                  { return slices.Sorted(maps.Keys(k.seen)) }
 func (k *bench) Todo() Todo                      { return k.todo }
