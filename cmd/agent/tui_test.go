@@ -54,13 +54,13 @@ func TestInterface(t *testing.T) {
 		{"browser", playBrowser},
 		{"browser refuses", playBrowserRefuses},
 		{"compaction", playCompaction},
-		{"settings", playSettings},
-		{"commands", playCommands},
 		{"notices", playNotices},
 		{"notices of before", playNoticesOfBefore},
 		{"storm", playStorm},
 		{"orphan", playOrphan},
 		{"plain", playPlain},
+		{"settings", playSettings},
+		{"commands", playCommands},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -171,20 +171,6 @@ func (s *Session) State(branch string) session.State {
 	return s.fold.State(branch)
 }
 
-// Item finds an item of any branch.
-func (s *Session) Item(id session.ItemID) (session.Item, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.fold.Item(id)
-}
-
-// Result finds the result of a call.
-func (s *Session) Result(call session.ItemID) (session.Item, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.fold.Result(call)
-}
-
 // Head is the seq of the last event that was read or written.
 func (s *Session) Head() session.Seq {
 	s.mu.RLock()

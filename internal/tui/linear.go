@@ -39,7 +39,8 @@ const (
 // that show nothing else: what happens is told once, in its order, each thing on a
 // line that begins with who speaks; what belongs to it is indented, so that no text
 // of a model or a tool can pass for a line of the program's. Nothing is drawn over,
-// coloured or animated. linear_say.go has what is said, linear_take.go what is taken.
+// coloured or animated. linear_say.go has what is said,
+// linear_take.go what is taken, linear_commands.go what begins with "/".
 type linear struct {
 	LinearOptions
 	ctx     context.Context
@@ -67,8 +68,9 @@ type linear struct {
 	over      bool   // nothing more comes in
 	done      bool
 	interrupt time.Time
-	wrote     error // why nothing more can be said, or why it ended
-	failed    chan error
+	wrote     error       // why nothing more can be said, or why it ended
+	asides    int         // what is done beside, and did not answer yet
+	back      chan func() // their answers
 }
 
 // EndedError says that a signal ended the plain mode.
@@ -85,7 +87,7 @@ func RunLinear(ctx context.Context, a Agent, o LinearOptions) (draft string, err
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &linear{LinearOptions: o, ctx: ctx, a: a, id: a.Identity(), calls: map[*row]int{}, failed: make(chan error, 8)}
+	p := &linear{LinearOptions: o, ctx: ctx, a: a, id: a.Identity(), calls: map[*row]int{}, back: make(chan func())}
 	p.tr = newTranscript(look{workspace: p.id.Workspace, now: o.Now, ink: func(_, s string) string { return s }})
 	err = p.run()
 	return p.draft, err
@@ -136,8 +138,10 @@ func (p *linear) run() error {
 			p.line(line, lines)
 		case s := <-p.Signals:
 			p.signal(s)
-		case err := <-p.failed:
-			p.refused(err)
+		case answer := <-p.back:
+			p.asides--
+			answer()
+			p.ended()
 		case <-still.C:
 			p.still()
 		}
@@ -170,7 +174,19 @@ func (p *linear) ready() bool {
 	if p.Terminal || p.version == 0 {
 		return p.version > 0
 	}
-	return p.question != 0 || p.sent == 0 && !p.works()
+	return p.question != 0 || p.sent == 0 && p.asides == 0 && !p.works()
+}
+
+// aside does what may take a while, and then what that answered.
+func (p *linear) aside(does func() (then func())) {
+	p.asides++
+	go func() {
+		then := does()
+		select {
+		case p.back <- then:
+		case <-p.ctx.Done():
+		}
+	}()
 }
 
 // works reports whether something goes on here.
@@ -247,7 +263,7 @@ func (p *linear) ended() {
 		p.question = 0
 		p.say("Nothing more comes in, so this is refused.")
 		p.submit(drive.Answer{Question: q, Answer: "deny"})
-	case p.sent == 0 && !p.works():
+	case p.sent == 0 && p.asides == 0 && !p.works():
 		p.done = true
 	}
 }

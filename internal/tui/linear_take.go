@@ -1,12 +1,10 @@
 package tui
 
 import (
-	"errors"
 	"strings"
 	"time"
 
 	"varve/internal/harness/drive"
-	"varve/internal/session"
 	"varve/internal/words"
 )
 
@@ -81,11 +79,14 @@ func (p *linear) shell(command string) {
 	if command == "" {
 		return
 	}
-	go func() {
-		if err := p.a.Shell(p.ctx, command); err != nil {
-			p.failed <- err
+	p.aside(func() func() {
+		err := p.a.Shell(p.ctx, command)
+		return func() {
+			if err != nil {
+				p.refused(err)
+			}
 		}
-	}()
+	})
 }
 
 // nothing is an empty line: it sends what is there to be sent.
@@ -141,145 +142,5 @@ func (p *linear) answer(text string) {
 		if err := p.a.Allow(p.ctx, p.rule); err != nil {
 			p.say("Notice, error: the rule can't be kept in the settings, so it holds for this session: %s", err)
 		}
-	}
-}
-
-// linearHelp are the commands that the plain mode has; the others want the screen.
-const linearHelp = `Commands:
-/status: model, mode, branch, context, cost, queue
-/stop: stop the turn
-/steer WORDS: send words into the running turn
-/compact [focus]: summarize the conversation so far
-/model PROVIDER/MODEL: another model for the next request
-/mode ask, edit or full: what runs without a question
-/toasts: the notices so far
-/rename TITLE: give this session a title
-/drop: forget what an empty line would send
-/quit: leave; the session is kept
-!COMMAND runs a command of your own. A line that ends in \ goes on in the next one.`
-
-func (p *linear) command(text string, again bool) {
-	name, args := cutCommand(text)
-	if cmds, _ := NewCommands(); len(name) > 1 {
-		if c, ok := cmds.Find(name[1:]); ok {
-			name = "/" + c.Name
-		}
-	}
-	switch name {
-	case "/help":
-		p.say("%s", linearHelp)
-	case "/status", "/context", "/usage":
-		p.status()
-	case "/stop":
-		if !p.works() && !p.paused() {
-			p.say("There is nothing to stop.")
-			return
-		}
-		p.submit(drive.Cancel{By: "user"})
-	case "/steer":
-		if args == "" || !p.works() {
-			p.say("/steer wants words, while a turn runs.")
-			return
-		}
-		p.submit(drive.Say{Text: []byte(args), Steer: true})
-	case "/compact":
-		p.submit(drive.Compact{Focus: []byte(args)})
-	case "/model":
-		p.model(args)
-	case "/mode":
-		p.mode(args, again, text)
-	case "/toasts":
-		p.toasts()
-	case "/rename":
-		if args == "" {
-			p.say("/rename wants a title.")
-		} else if p.submit(drive.Rename{Title: []byte(args)}) {
-			p.say("The session is called %s.", args)
-		}
-	case "/drop":
-		p.draft, p.half = "", ""
-		p.say("Forgotten.")
-	case "/exit":
-		if p.works() && !again {
-			p.confirm = text
-			p.say("Work is under way. %s once more stops it and quits; the session is kept.", text)
-			return
-		}
-		p.done = true
-	default:
-		cmds, _ := NewCommands()
-		_, _, err := cmds.Parse(text)
-		var unknown *UnknownCommand
-		if errors.As(err, &unknown) {
-			p.say("T%s. /help lists commands.", strings.TrimPrefix(unknown.Error(), "t"))
-			return
-		}
-		p.say("%s is not there in plain mode: nothing was done. The interface without --plain has it, or see `agent --help`.", name)
-	}
-}
-
-func (p *linear) model(args string) {
-	provider, model, ok := strings.Cut(args, "/")
-	rows, err := p.a.Models(p.ctx)
-	switch {
-	case err != nil:
-		p.refused(err)
-		return
-	case !ok:
-		p.say("/model wants PROVIDER/MODEL. There are:")
-		for _, x := range rows {
-			if x.Model.Model == "" {
-				p.say("  %s: %s", x.Model.Provider, x.State)
-				continue
-			}
-			p.say("  %s, %s%s", x.Model, modelNote(x), strings.TrimRight(", "+x.State, ", "))
-		}
-		return
-	}
-	for _, x := range rows {
-		if x.Model.Provider != provider || x.Model.Model != model && x.Model.Model != "" {
-			continue
-		}
-		x.Model.Model = model
-		if now := p.state.Branch.Model; now != (session.Model{}) && now.API != x.Model.API {
-			p.say("That model speaks another protocol: it can't go on with this conversation.")
-			return
-		}
-		if p.submit(drive.Choose{Model: x.Model, Reasoning: p.state.Branch.Reason, By: "user"}) {
-			p.say("The model is %s from now on.", x.Model)
-		}
-		return
-	}
-	p.say("%s: no such provider or model; /model lists them.", args)
-}
-
-func (p *linear) mode(args string, again bool, text string) {
-	switch {
-	case args != "ask" && args != "edit" && args != "full":
-		p.say("/mode wants ask, edit or full.")
-	case args == "full" && !again:
-		p.confirm = text
-		p.say("In full mode commands and edits run without asking. /mode full once more switches it on.")
-	case p.submit(drive.SetMode{Mode: args}):
-		p.say("The mode is %s.", args)
-	}
-}
-
-func (p *linear) toasts() {
-	entries, next, err := p.a.Notices(p.ctx, 0, noticePage)
-	if err != nil {
-		p.refused(err)
-		return
-	}
-	if len(entries) == 0 {
-		p.say("There were no notices.")
-	}
-	for _, e := range entries {
-		if ev, ok := e.Event.(session.ToastPosted); ok && words.Toast(ev) != "" {
-			p.say("%s, %s: %s", e.At.In(p.Now().Location()).Format(time.DateTime), ev.Level, words.Toast(ev))
-		}
-	}
-	if next != 0 {
-		p.say("There are earlier ones.")
 	}
 }

@@ -44,9 +44,9 @@ func (k *bench) Item(id string) ([]byte, error) {
 	}
 	return nil, fmt.Errorf("there is no item %q", id)
 }
-func (k *bench) Tail(string) (Masked, error)     { return k.tail, k.tailErr }
-func (k *bench) Seen() []string                  { return slices.Sorted(maps.Keys(k.seen)) }
-func (k *bench) Todo() Todo                      { return k.todo }
+func (k *bench) Tail(string) (Masked, error) { return k.tail, k.tailErr }
+func (k *bench) Seen() []string              { return slices.Sorted(maps.Keys(k.seen)) }
+func (k *bench) Todo() Todo                  { return k.todo }
 
 type memBlobs struct {
 	mu   sync.Mutex
