@@ -144,3 +144,18 @@ func TestRevertInTheBrowserKeepsTheDraft(t *testing.T) {
 		s.wantDraft("my draft")
 	})
 }
+
+// What was read for another place is not shown for this one. // BRW-2
+func TestLatePreviewIsOfAnotherPlace(t *testing.T) {
+	onStage(t, 120, 40, noColours(), twoTrees, func(s *stage) {
+		s.press("<ctrl+s>")
+		s.later(time.Second)
+		b := s.overlays[0].(*browser)
+		old := peekMsg{b: b, key: b.peek.key, list: []Message{{"you", "an older look"}}}
+		s.press("<down>")
+		s.later(time.Second)
+		s.send(old)
+		s.sees("the end of two")
+		s.lacks("an older look")
+	})
+}

@@ -226,9 +226,9 @@ func (s *settings) looksRows() []setRow {
 	return rows
 }
 
-// looksChanged takes theme or mouse as it is saved, after a change of it: of one
-// that was only shown and could not be saved too. Other changes leave what the
-// user switched for now.
+// looksChanged takes a value of the appearance as it is saved, after a change of
+// it: of one that was only shown and could not be saved too. Other changes leave
+// what the user switched for now.
 func (r *Root) looksChanged(at string, info SettingsInfo) {
 	switch a := info.Set.Appearance; at {
 	case "appearance.theme":
