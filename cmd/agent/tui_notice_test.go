@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"varve/internal/providers/scripted"
 )
 
 const (
@@ -34,12 +37,14 @@ func playNotices(h *tuiHouse) { // TUI-7, TUI-11
 		h.t.Error("it rang while somebody looked")
 	}
 	x.in(focusLost)
+	x.types("m") // what was sent before it has arrived
 	close(h.gate)
 	x.sees("there was an end.")
 	x.tells("\x1b]9;Varve is done (Greetings 挨拶)\a")
 	x.in(focusBack)
 	x.gone("working")
 	x.tells("\x1b]9;4;0")
+	x.in(keyCtrlU)
 	x.says("/toasts")
 	x.sees("Notices", "The session is called Greetings", "this window only")
 	x.in(keyEsc)
@@ -53,21 +58,28 @@ func playNotices(h *tuiHouse) { // TUI-7, TUI-11
 
 // A notice of an earlier run is in the list of the next.
 func playNoticesOfBefore(h *tuiHouse) { // TUI-7
+	h.server.Handle(func(r scripted.Request) scripted.Reply {
+		says := "It was so. No more." // no summary
+		if !bytes.Contains(r.Body, []byte("Write a handoff")) {
+			says = strings.Repeat("It was so. ", 300) + "No more."
+		}
+		return scripted.Reply{Steps: []scripted.Step{scripted.Role(), scripted.Text(says), scripted.Finish("stop"), scripted.Done()}}
+	})
 	x := h.ready()
-	x.says("hello")
-	x.sees("Hello, friend.")
+	x.says("tell me much")
+	x.sees("No more.")
 	x.quits()
 	x = h.open("resume", h.id())
-	x.sees("Hello, friend.")
-	x.says("/compact") // the model of this house has no summary to give
-	x.sees("The summary left out its objective", "/compact tries again")
+	x.sees("No more.")
+	x.says("/compact")
+	x.sees("! No summarization model gave a whole summary", "/compact tries again")
 	x.in(keyAltX)
 	x.gone("/compact tries again")
 	x.quits()
 	x = h.open("resume", h.id())
-	x.sees("Hello, friend.")
+	x.sees("No more.")
 	x.says("/toasts")
-	x.sees("─ Notices", "! The summary left out its objective", "Enter what can be done")
+	x.sees("─ Notices", "! No summarization model gave a whole summary", "Enter what can be done")
 	x.in(keyEnter)
 	x.sees("What can be done", "summarize again")
 	x.in(keyEsc)
@@ -113,6 +125,8 @@ func playOrphan(h *tuiHouse) { // TUI-10, RUN-2
 	x.mu.Lock()
 	_ = x.host.Close() // as the terminal's program does when it is killed
 	x.mu.Unlock()
+	// Our side is closed for good when the read that waits on it has come back.
+	_, _ = x.tty.WriteString(" ")
 	_ = x.tty.Close()
 	x.await("the program's end", x.over)
 	if n := h.kinds(); n["turn.ended"] != 1 || n["run.ended"] != 1 {

@@ -134,9 +134,7 @@ func (p *linear) report(name string, cmd Command, known bool, args string) {
 	case "usage":
 		p.aside(func() func() {
 			info, err := p.a.Usage(p.ctx)
-			return func() {
-				p.tell(strings.ReplaceAll(strings.Join(info.Lines(usageTable-1), "\n"), " · ", ", "), err)
-			}
+			return func() { p.tell(usageWords(info), err) }
 		})
 	case "diff":
 		p.aside(func() func() {
@@ -171,7 +169,7 @@ func (p *linear) tell(text string, err error) {
 		p.refused(err)
 		return
 	}
-	p.say("%s", text)
+	p.say("%s", strings.ReplaceAll(text, " · ", ", "))
 }
 
 // own sends what a command of the user's own stands for.
@@ -238,9 +236,33 @@ func contextWords(c ContextInfo) string {
 		out += fmt.Sprintf("\n%s: %s, %s tokens", l.Name, words.Count(l.Items, "item"), words.Tokens(session.Tokens{N: l.Tokens, By: "est"}))
 	}
 	for _, f := range c.Facts {
-		out += "\n" + f.Name + ": " + f.Says
+		says := strings.ReplaceAll(f.Says, " ("+TriggerMark+" above)", "")
+		if f.Name != "" {
+			says = f.Name + ": " + says
+		}
+		out += "\n" + says
 	}
 	return out
+}
+
+// usageWords are /usage without its table.
+func usageWords(info UsageInfo) string {
+	var out []string
+	for _, s := range info.Scopes {
+		out = append(out, s.Name+":")
+		if len(s.Rows) == 0 {
+			out = append(out, "no request was answered yet")
+		}
+		untold := 0
+		for _, r := range s.Rows {
+			out = append(out, r.name()+": "+r.sentence())
+			untold += r.Untold
+		}
+		if untold > 0 {
+			out = append(out, untoldWords(untold))
+		}
+	}
+	return strings.Join(append(out, usageNote), "\n")
 }
 
 // changes are the changes of files, line by line.

@@ -25,11 +25,8 @@ func (p *linear) say(format string, args ...any) {
 
 func (p *linear) greet() {
 	who := ""
-	switch {
-	case p.id.Puppet:
-		who = " The model is a puppet: a person plays it."
-	case p.id.Script:
-		who = " The model is a script, not a model; the tools and files are real."
+	if p.id.Script {
+		who = " " + scriptWords(p.id)
 	}
 	p.say("Varve in %s, plain mode.%s", shortPath(p.id.Workspace, p.id.Home), who)
 	p.say("Write a message and press Enter. /help lists commands, /quit leaves.")

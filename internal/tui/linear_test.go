@@ -255,3 +255,52 @@ func TestLinearFromAFile(t *testing.T) { // TUI-9
 		}
 	})
 }
+
+// Every command of the table does something here, or says what does it; what it says
+// has no picture.
+func TestGoldenLinearCommands(t *testing.T) { // TUI-9, TUI, "Commands"
+	var said strings.Builder
+	listen(t, LinearOptions{Terminal: true}, func(l *listener) {
+		l.begun()
+		l.a.reports.usage = aUsage()
+		l.a.reports.customs = []Command{{Name: "review"}}
+		l.a.reports.there = "out.md"
+		l.a.reports.diffs = []FileDiff{{Path: "/home/ada/work/greet/greet.go", Op: "modify", Before: "a\nb\nc\n", After: "a\nB\nc\n"}}
+	}, func(l *listener) {
+		l.hear()
+		hear := func(line string) string {
+			l.line(line)
+			s := l.hear()
+			said.WriteString("> " + line + "\n" + s)
+			return s
+		}
+		for _, c := range commands() {
+			if c.Name == "exit" {
+				continue
+			}
+			s := hear("/" + c.Name)
+			if c.Name != "compact" && c.Name != "init" && strings.TrimSpace(s) == "" {
+				t.Errorf("/%s says nothing", c.Name)
+			}
+			if instead(c.Name) != "" && !strings.Contains(s, "In its place") {
+				t.Errorf("/%s: %s", c.Name, s)
+			}
+			if strings.ContainsAny(s, "█▓▒┃│╭·") {
+				t.Errorf("/%s draws: %s", c.Name, s)
+			}
+		}
+		l.wantCommands(`drive.Compact{Focus:[]}; say "do init: " steer=false`)
+		hear("/revieww the words")
+		hear("/review the words")
+		l.wantCommands(`say "do review: the words" steer=false`)
+		hear("/export out.md")
+		hear("/export out.md")
+		hear("/export out.md and")
+		if n := l.asksOf(`export "out.md" true`); n != 1 {
+			t.Errorf("the file was replaced %d times", n)
+		}
+		l.a.reports.noReport = errors.New("the disk is full")
+		hear("/usage")
+	})
+	golden(t, "linear_commands", "Plain mode: what is a screen elsewhere is said in lines, or what does it in its place.", said.String())
+}
