@@ -101,7 +101,11 @@ func refreshCommand(e *env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			got, err := catalogue.Fetch(c.Context(), from, cataloguePath(m.folders), time.Now())
+			client, err := m.client()
+			if err != nil {
+				return exit(exitUsage, "%w", err)
+			}
+			got, err := catalogue.Fetch(c.Context(), client, from, cataloguePath(m.folders), time.Now())
 			if err != nil {
 				return exit(exitFailed, "%w", err)
 			}

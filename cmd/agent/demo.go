@@ -61,6 +61,7 @@ says the rest.`,
 		Args:    takes(0, whichPrompt),
 		RunE:    func(c *cobra.Command, args []string) error { return runDemo(c.Context(), e, f, d, args) },
 	}
+	plainFlag(c, f)
 	c.Flags().StringVar(&d.puppet, "puppet", "", "play the model by hand, with pages in this folder")
 	c.Flags().BoolVar(&d.run, "run", false, "one turn without a screen")
 	c.Flags().BoolVar(&d.cont, "continue", false, "go on with the last session in this folder")

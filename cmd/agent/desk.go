@@ -52,7 +52,8 @@ func newDesk(ctx context.Context, m *machine, o harness.Options, path string) *d
 	d := &desk{m: m, folder: m.workspace, ctx: ctx, opts: o, path: path}
 	d.ident = tui.Identity{
 		Workspace: m.workspace, Home: home, GitBranch: gitBranch(m.workspace), Model: o.Model, Mode: m.settings().Permissions.Mode,
-		Script: m.script, Puppet: m.puppet != "", Program: programName(), Notice: m.notice, Setup: o.Model == (session.Model{}) && path == "",
+		Script: m.script, Puppet: m.puppet, Program: programName(), Notice: m.notice, Setup: o.Model == (session.Model{}) && path == "",
+		Price: (&priceTag{of: m.price}).cost,
 	}
 	d.draft, d.ident.Draft = takeDraft(m.folders.State, d.folder)
 	if path != "" {

@@ -78,7 +78,7 @@ func (d *desk) sit(ctx context.Context, id string) (seat, error) {
 		o.s = nil
 	}
 	if ctx.Err() == nil {
-		o.s, err = d.m.open(path)
+		o.s, err = d.m.openWhile(ctx, path)
 	} else {
 		err = ctx.Err()
 	}

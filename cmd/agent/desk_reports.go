@@ -29,7 +29,7 @@ func (d *desk) Usage(ctx context.Context) (tui.UsageInfo, error) {
 		return tui.UsageInfo{}, err
 	}
 	u, err := l.Session.Usage(l.Branch)
-	return usageOf(u, l.Branch), said(err)
+	return usageOf(u, l.Branch, d.m.price), said(err)
 }
 
 func (d *desk) Changes(ctx context.Context) ([]tui.FileDiff, int, error) {
@@ -127,7 +127,7 @@ func (d *desk) Permissions(ctx context.Context) (string, error) {
 		}
 	}
 	list("Allowed until this program ends, by an answer of yours", "nothing", here)
-	b.WriteString("\nDenying beats allowing. Files outside the workspace and Varve's own always ask. Shift+Tab changes the mode; a rule is taken\nout of setup.json with `agent config edit`.\n")
+	b.WriteString("\nDenying beats allowing. Files outside the workspace and Varve's own always ask. Shift+Tab changes the mode of this session,\nSettings that of new ones and the rules of setup.json.\n")
 	return asStarted(b.String()), nil
 }
 

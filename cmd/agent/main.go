@@ -177,6 +177,7 @@ func rootCommand(e *env) *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&f.model, "model", "", "the model, as provider/model")
 	root.PersistentFlags().StringVar(&f.mode, "mode", "", "what runs without asking: ask, edit or full")
+	plainFlag(root, f)
 	root.Flags().BoolVar(&f.cont, "continue", false, "go on with the last session in this folder")
 	root.AddCommand(
 		runCommand(e, f), resumeCommand(e, f), sessionCommand(e, f), modelsCommand(e, f), configCommand(e, f),
@@ -188,6 +189,11 @@ func rootCommand(e *env) *cobra.Command {
 	)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	return root
+}
+
+// plainFlag gives a command that opens the interface the choice of its plain mode.
+func plainFlag(c *cobra.Command, f *flags) {
+	c.Flags().BoolVar(&f.plain, "plain", false, "lines of text in place of the screen, for a screen reader")
 }
 
 // notACommand refuses what is no prompt: a mistyped command is not sent to a

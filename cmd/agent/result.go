@@ -51,7 +51,8 @@ type summary struct {
 	detail  string
 
 	compactions []compacted
-	summaries   map[session.Seq]bool // requests to summarizers: what they come to is no reason of the turn
+	sent        map[session.Seq]harness.Use // requests; what those to summarizers come to is no reason of the turn
+	uses        []harness.Use
 }
 
 func (s *summary) begin(*harness.Local) {}
@@ -66,21 +67,19 @@ func (s *summary) add(l *harness.Local, e session.Entry) {
 	}
 	switch ev := e.Event.(type) {
 	case session.ReplyCompleted:
-		s.use(ev.Usage)
+		s.use(ev.Request, false, ev.Usage)
 	case session.RequestSent:
-		if ev.Compaction != 0 {
-			if s.summaries == nil {
-				s.summaries = map[session.Seq]bool{}
-			}
-			s.summaries[e.Seq] = true
+		if s.sent == nil {
+			s.sent = map[session.Seq]harness.Use{}
 		}
+		s.sent[e.Seq] = harness.Use{Model: ev.Model, Summary: ev.Compaction != 0}
 	case session.CheckpointCommitted:
 		s.compactions = append(s.compactions, compactedBy(ev, e.Seq))
 	case session.CompactionFailed:
 		s.compactions = append(s.compactions, failedBy(ev, body))
 	case session.ReplyRejected:
-		s.use(ev.Usage)
-		if s.summaries[ev.Request] {
+		s.use(ev.Request, true, ev.Usage)
+		if s.sent[ev.Request].Summary {
 			return
 		}
 		s.detail = ""
@@ -106,7 +105,10 @@ func (s *summary) add(l *harness.Local, e session.Entry) {
 	}
 }
 
-func (s *summary) use(u *session.Usage) {
+func (s *summary) use(request session.Seq, failed bool, u *session.Usage) {
+	if by, ok := s.sent[request]; ok {
+		s.uses = harness.CountUse(s.uses, by, failed, u)
+	}
 	if u == nil {
 		return
 	}
@@ -117,9 +119,9 @@ func (s *summary) use(u *session.Usage) {
 	s.usage.Reasoning += u.Reasoning
 }
 
-func (s *summary) result(l *harness.Local) result {
+func (s *summary) result(l *harness.Local, price prices) result {
 	r := result{
-		Session: l.ID(), Branch: l.Branch, Status: "failed", Usage: s.usage,
+		Session: l.ID(), Branch: l.Branch, Status: "failed", Usage: s.usage, CostUSD: usageScopeOf(s.uses, price).CostUSD,
 		ChangedFiles: append([]string{}, s.changed...), Refused: s.refused,
 		Compactions: s.compactions,
 	}

@@ -221,7 +221,7 @@ func (t *turn) do(ctx context.Context, prompt string) error {
 		}
 		if u.Fault != nil {
 			if err := t.l.Close(); errors.Is(err, harness.ErrLost) {
-				return t.lost(t.sum.result(t.l), err)
+				return t.lost(t.sum.result(t.l, t.m.price), err)
 			}
 			return exit(exitSession, "the session can't be written: %w; what is recorded is kept, go on with `%s`", u.Fault, t.m.howToRun(t.l))
 		}
@@ -233,7 +233,7 @@ func (t *turn) do(ctx context.Context, prompt string) error {
 
 // finish shows the whole and gives the exit code.
 func (t *turn) finish(ctx context.Context) error {
-	res := t.sum.result(t.l)
+	res := t.sum.result(t.l, t.m.price)
 	if err := t.l.Close(); errors.Is(err, harness.ErrLost) {
 		return t.lost(res, err)
 	}

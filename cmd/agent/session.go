@@ -173,6 +173,15 @@ func (m *machine) open(path string) (*harness.Session, error) {
 	return s, sessionErr(err)
 }
 
+// openWhile is open that gives up when ctx is done.
+func (m *machine) openWhile(ctx context.Context, path string) (*harness.Session, error) {
+	s, err := harness.OpenWhile(ctx, path, content.Open(m.folders.Data), jsonl.Policy(m.settings().Log.Sync), harness.System{})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return s, sessionErr(err)
+}
+
 func withSession(f *flags, id string, do func(*machine, *harness.Session) error) error {
 	m, err := newMachine(f)
 	if err != nil {

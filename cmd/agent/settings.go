@@ -334,6 +334,7 @@ func resumeCommand(e *env, f *flags) *cobra.Command {
 			return resumeInterface(c.Context(), e, f, id, goOn)
 		},
 	}
+	plainFlag(c, f)
 	c.Flags().BoolVar(&goOn, "go", false, "go on with its paused turn at once")
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 
@@ -63,7 +64,8 @@ func (m *machine) goodbye(e *env, d *desk, closed error) error {
 // show opens the interface on a new session, or on the one that the flags
 // name. With draft the prompt is only written, not sent.
 func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, draft bool) error {
-	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd()) {
+	lines := m.settings().Appearance.Plain
+	if !lines && (!term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd())) {
 		return exit(exitUsage, "%w", errNoTerminal)
 	}
 	path := ""
@@ -85,7 +87,7 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 	}
 	defer os.RemoveAll(o.Tools.TempDir)
 	o.Model, o.ModelBy, err = m.model()
-	if err != nil && (m.load.Flags["model.model"] != "" || m.settings().Model.Model != "") {
+	if err != nil && (lines && path == "" || m.load.Flags["model.model"] != "" || m.settings().Model.Model != "") {
 		return err // one was asked for, and it can't be
 	}
 	if m.fault != nil {
@@ -95,13 +97,10 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 	}
 	// The interface ends by its own keys and signals: the painter sees to both.
 	d := newDesk(context.WithoutCancel(ctx), m, o, path)
-	root := tui.New(context.WithoutCancel(ctx), d, tui.Options{
-		Prompt: strings.Join(args, " "), Draft: draft, GoOn: m.goOn, Looks: m.settings().Appearance,
-		Colors: colorprofile.Detect(os.Stdout, os.Environ()),
-	})
-	_, err = paint.Run(ctx, root, paint.Options{})
-	if err := d.lastDraft(root.Draft()); err != nil {
-		fprintln(e.err, "agent: what was written can't be kept: "+err.Error())
+	if lines {
+		err = showLines(ctx, e, d, tui.LinearOptions{Prompt: strings.Join(args, " "), Draft: draft, GoOn: m.goOn})
+	} else {
+		err = m.paint(ctx, e, d, strings.Join(args, " "), draft)
 	}
 	closeErr := d.Close()
 	bye := m.goodbye(e, d, closeErr)
@@ -127,4 +126,44 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 		return bye
 	}
 	return sessionErr(closeErr)
+}
+
+// paint shows the screen until it is left.
+func (m *machine) paint(ctx context.Context, e *env, d *desk, prompt string, draft bool) error {
+	root := tui.New(context.WithoutCancel(ctx), d, tui.Options{
+		Prompt: prompt, Draft: draft, GoOn: m.goOn, Looks: m.settings().Appearance,
+		Colors: colorprofile.Detect(os.Stdout, os.Environ()),
+	})
+	_, err := paint.Run(ctx, root, paint.Options{})
+	if err := d.lastDraft(root.Draft()); err != nil {
+		fprintln(e.err, "agent: what was written can't be kept: "+err.Error())
+	}
+	return err
+}
+
+// showLines shows lines in place of the screen until it is left. Ctrl+C is the
+// plain mode's own: it stops a turn first.
+func showLines(ctx context.Context, e *env, d *desk, o tui.LinearOptions) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	o.In, o.Out, o.Signals = e.in, e.out, signals
+	if f, ok := e.in.(*os.File); ok {
+		o.Terminal = term.IsTerminal(f.Fd())
+	}
+	kept := d.Identity().Draft
+	draft, err := tui.RunLinear(context.WithoutCancel(ctx), d, o)
+	if o.Draft && draft == o.Prompt { // the program's own suggestion
+		draft = kept
+	}
+	if err := d.lastDraft(draft, draft != kept); err != nil {
+		fprintln(e.err, "agent: what was written can't be kept: "+err.Error())
+	}
+	var ended tui.EndedError
+	if errors.As(err, &ended) {
+		if s, ok := ended.Signal.(syscall.Signal); ok {
+			return &paint.SignalError{Signal: s}
+		}
+	}
+	return err
 }

@@ -141,7 +141,7 @@ func playBrowserRefuses(h *tuiHouse) { // BRW-3, BRW-4
 	x.sees("Once upon a time")
 	y := h.ready()
 	y.in("\x13")
-	y.sees("(damaged: line 5", "(a turn runs) story", "2 sessions")
+	y.sees("(damaged) to be broken", "(a turn runs) story", "2 sessions")
 	y.in("story")
 	y.sees("▸", "story", "1 of 2 sessions")
 	for key, says := range map[string]string{keyAltN: "A title for", keyAltE: "To which file?", keyDelete: "the only branch in its file"} {
@@ -161,7 +161,7 @@ func playBrowserRefuses(h *tuiHouse) { // BRW-3, BRW-4
 	y.in(keyEsc)
 	y.sees("this folder, newest first")
 	y.in(keyCtrlU + "broken")
-	y.sees("▸ (damaged: line 5", "opens read-only")
+	y.sees("▸ (damaged) to be broken", "opens read-only: line 5")
 	y.in(keyEnter)
 	y.sees("▌ to be broken", "it is shown read-only")
 	close(h.gate)

@@ -144,7 +144,7 @@ func playPuppetsSession(h *tuiHouse) { // CLI-1, PRV-11
 	x.quits()
 	x.tells("To go on: " + h.bin + " demo --puppet DIR --continue")
 	x = h.open("demo", "--puppet", pages, "--continue")
-	x.sees("Hello from a page.", "puppet/pages")
+	x.sees("Hello from a page.", "puppet/pages (a person)")
 	x.quits()
 	x.tells("To go on: " + h.bin + " demo --puppet " + pages + " --continue")
 	x = h.open("demo", "--continue")

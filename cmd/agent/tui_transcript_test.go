@@ -29,6 +29,7 @@ func TestTranscriptInInterface(t *testing.T) {
 		{"transcript", playTranscript},
 		{"queue", playQueue},
 		{"history of folders", playHistoryOfFolders},
+		{"large paste", playLargePaste},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -82,6 +83,14 @@ func playTranscript(h *tuiHouse) { // TUI-3, case TUI-08
 	x.sees("Esc back", "\n  7\n", "\n  15\n")
 	x.clicks("bash seq 1 15", "bash seq 1 15")
 	x.gone("\n  7\n")
+	x.clicks("bash seq 1 15", "bash seq 1 15")
+	x.sees("\n  7\n")
+	x.in(keyEnter) // the same item, by key
+	x.gone("\n  7\n")
+	x.in(keyEnter)
+	x.sees("\n  7\n")
+	x.in("c")                                                                                                                // as it was written: no margin, nothing around it
+	x.tells("\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n"))) // its exit code behind
 	x.in("/")
 	x.sees("search:")
 	x.in("MARMOT" + keyEnter)
@@ -92,6 +101,10 @@ func playTranscript(h *tuiHouse) { // TUI-3, case TUI-08
 	x.copied("ls marmot\nls burrow")
 	x.in("nc")
 	x.copied("where is the marmot?")
+	x.in("N")
+	x.sees("“MARMOT”: 2 of 3")
+	x.in("N")
+	x.sees("“MARMOT”: 3 of 3")
 	x.in("G")
 	x.sees("That is all.")
 	x.in(keyEsc)
@@ -168,4 +181,51 @@ func playHistoryOfFolders(h *tuiHouse) { // TUI-4
 	x.in(keyEnter)
 	x.sees("You said: paint it blue")
 	x.quits()
+}
+
+// A megabyte is pasted and more is typed at once: the model gets every byte of it in
+// order, and what is typed while it is on its way is not lost.
+func playLargePaste(h *tuiHouse) { // TUI-4, case TUI-02
+	var text strings.Builder
+	for i := 0; text.Len() < 1<<20; i++ {
+		fmt.Fprintf(&text, "%06d: 挨拶 a line of what was pasted, with some words in it\n", i)
+	}
+	text.WriteString("the last line")
+	h.server.Handle(func(scripted.Request) scripted.Reply {
+		return scripted.Reply{Steps: []scripted.Step{scripted.Role(), scripted.Text("I have all of it."), scripted.Finish("stop"), scripted.Done()}}
+	})
+	x := h.ready()
+	x.in("look: \x1b[200~" + text.String() + "\x1b[201~ and this")
+	x.sees("> look: [", "#1] and this")
+	x.in(", please")
+	x.sees("and this, please")
+	if n := len(h.server.Requests()); n != 0 {
+		h.t.Fatalf("a paste sent %d messages", n)
+	}
+	x.in(keyEnter)
+	x.gone("#1]")
+	x.in("typed after it")
+	x.sees("I have all of it.", "> typed after it")
+	all := h.server.Requests()
+	if len(all) != 1 {
+		h.t.Fatalf("%d requests", len(all))
+	}
+	messages := all[0].Get("messages").Array()
+	got := messages[len(messages)-1].Get("content").String()
+	if want := "look: " + text.String() + " and this, please"; got != want {
+		h.t.Errorf("the model got %d bytes of %d, equal up to byte %d", len(got), len(want), sameUpTo(got, want))
+	}
+	x.in(keyCtrlU)
+	x.gone("typed after it")
+	x.quits()
+	h.whole()
+}
+
+// sameUpTo is where two texts begin to differ.
+func sameUpTo(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return i
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"math"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +16,58 @@ import (
 // What was used, and what it cost (PRV-10): the same on the screen and in the
 // shell.
 
-// price is what a model's tokens cost, where that is known.
-func price(session.Model) (harness.Price, bool) { return harness.Price{}, false }
+// prices says what a model's tokens cost, false where that is not known.
+type prices func(session.Model) (harness.Price, bool)
+
+// price is what the catalogue says of a model at its vendor's own address.
+func (m *machine) price(model session.Model) (harness.Price, bool) {
+	p, ok := m.settings().Provider(model.Provider)
+	if !ok {
+		return harness.Price{}, false
+	}
+	x, ok := published(model, p.BaseURL)
+	if !ok || !x.Priced {
+		return harness.Price{}, false
+	}
+	// What has no price of its own costs as the rest does.
+	return harness.Price{In: x.In, Out: x.Out, CacheRead: cmp.Or(x.CacheRead, x.In), CacheWrite: cmp.Or(x.CacheWrite, x.In)}, true
+}
+
+// A priceTag is the same for the screen, which never waits: the catalogue is read
+// beside it, once, when a price is asked for first.
+type priceTag struct {
+	of    prices
+	mu    sync.Mutex
+	reads sync.WaitGroup
+	known map[session.Model]tag
+}
+
+type tag struct {
+	harness.Price
+	ok bool
+}
+
+func (t *priceTag) cost(u session.UsageOf) (float64, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p, asked := t.known[u.Model]
+	if !asked {
+		if t.known == nil {
+			t.known = map[session.Model]tag{}
+		}
+		t.known[u.Model] = tag{}
+		t.reads.Go(func() {
+			price, ok := t.of(u.Model)
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.known[u.Model] = tag{price, ok}
+		})
+	}
+	if !p.ok || u.Unknown > 0 {
+		return 0, false
+	}
+	return harness.Use{Sum: u.Sum}.Cost(&p.Price)
+}
 
 // A usageScope is what `session usage --json` prints of a part of a session.
 type usageScope struct {
@@ -37,7 +88,7 @@ type usageRow struct {
 }
 
 // usageScopeOf adds up, and says a cost only where it is all of it.
-func usageScopeOf(all []harness.Use) usageScope {
+func usageScopeOf(all []harness.Use, price prices) usageScope {
 	out := usageScope{Models: []usageRow{}}
 	cost, whole := 0.0, true
 	for _, u := range all {
@@ -48,7 +99,7 @@ func usageScopeOf(all []harness.Use) usageScope {
 		if u.Summary {
 			row.Purpose = "summary"
 		}
-		if paid, ok := costOf(u); ok && u.Unknown == 0 {
+		if paid, ok := costOf(u, price); ok && u.Unknown == 0 {
 			row.CostUSD = &paid
 			cost += paid
 		} else {
@@ -64,7 +115,7 @@ func usageScopeOf(all []harness.Use) usageScope {
 	return out
 }
 
-func costOf(u harness.Use) (float64, bool) {
+func costOf(u harness.Use, price prices) (float64, bool) {
 	if p, ok := price(u.Model); ok {
 		return u.Cost(&p)
 	}
@@ -72,7 +123,7 @@ func costOf(u harness.Use) (float64, bool) {
 }
 
 // usageOf is the same to be looked at.
-func usageOf(u harness.Usage, branch string) tui.UsageInfo {
+func usageOf(u harness.Usage, branch string, price prices) tui.UsageInfo {
 	var out tui.UsageInfo
 	for _, s := range []struct {
 		name string
@@ -84,7 +135,7 @@ func usageOf(u harness.Usage, branch string) tui.UsageInfo {
 				Model: x.Model.String(), Summaries: x.Summary, Requests: x.Requests, Failed: x.Failed, Untold: x.Unknown,
 				Input: x.Sum.Input, Cached: x.Sum.Cached, CacheWrite: x.Sum.CacheWrite, Output: x.Sum.Output, Reasoning: x.Sum.Reasoning,
 			}
-			paid, ok := costOf(x)
+			paid, ok := costOf(x, price)
 			row.Cost, row.Unpriced = paid, !ok
 			scope.Rows = append(scope.Rows, row)
 		}
@@ -101,7 +152,7 @@ func usageCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 			"that failed count, and those of summarizers do. A cost is given where the provider told it or the price is known.",
 		Example: "  agent session usage 01a2\n  agent session usage 01a2 --json",
 		RunE: func(_ *cobra.Command, args []string) error {
-			return withSession(f, args[0], func(_ *machine, s *harness.Session) error {
+			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
 				branch := cmp.Or(branch, s.LastBranch())
 				if _, err := s.Lineage(branch); err != nil {
 					return operationErr(err, branch)
@@ -116,10 +167,10 @@ func usageCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 						Turn    usageScope `json:"turn"`
 						On      usageScope `json:"on_branch"`
 						Session usageScope `json:"session"`
-					}{branch, usageScopeOf(u.Turn), usageScopeOf(u.Branch), usageScopeOf(u.Session)})
+					}{branch, usageScopeOf(u.Turn, m.price), usageScopeOf(u.Branch, m.price), usageScopeOf(u.Session, m.price)})
 					return nil
 				}
-				for _, line := range usageOf(u, branch).Lines(100) {
+				for _, line := range usageOf(u, branch, m.price).Lines(100) {
 					fprintln(e.out, line)
 				}
 				return nil

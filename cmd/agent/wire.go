@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -32,6 +33,7 @@ import (
 type flags struct {
 	model, mode string
 	cont        bool
+	plain       bool
 }
 
 // A machine is this program on this machine: folders, settings, workspace.
@@ -78,6 +80,9 @@ func newMachine(f *flags) (*machine, error) {
 			return nil, exit(exitUsage, "--mode: %w", err)
 		}
 		over["permissions.mode"] = f.mode
+	}
+	if f.plain {
+		over["appearance.plain"] = "true"
 	}
 	m.load = setup.Options{Path: folders.Setup(), State: folders.State, Flags: over, Keyring: setup.OSKeyring()}
 	set, err := setup.Load(m.load)
@@ -180,8 +185,12 @@ func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session
 	if err != nil {
 		return t, err
 	}
+	client, err := m.client()
+	if err != nil {
+		return t, err
+	}
 	t.Endpoint = providers.Endpoint{
-		Provider: model.Provider, BaseURL: p.BaseURL, Key: string(key.Secret), Headers: map[string]string{}, StallTimeout: p.StallTimeout,
+		Client: client, Provider: model.Provider, BaseURL: p.BaseURL, Key: string(key.Secret), Headers: map[string]string{}, StallTimeout: p.StallTimeout,
 	}
 	t.Endpoint.Profile = openaichat.ProfileFor(model.Provider, p.BaseURL).Name
 	for k, v := range headers {
@@ -199,6 +208,23 @@ func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session
 		t.OutputLimit = *limits.MaxOutputTokens
 	}
 	return t, nil
+}
+
+// client speaks to providers, nil for the shared one. A private CA's file is
+// looked for in the settings' folder.
+func (m *machine) client() (*http.Client, error) {
+	file := m.settings().Network.CAFile
+	if file == "" {
+		return nil, nil
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(filepath.Dir(m.folders.Setup()), file)
+	}
+	c, err := providers.Trusting(file)
+	if err != nil {
+		return nil, fmt.Errorf("network.ca_file: %w", err)
+	}
+	return c, nil
 }
 
 // rules are the user's own. A rule that can't be read grants nothing, and is

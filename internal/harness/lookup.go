@@ -168,3 +168,17 @@ func quoted(name string) string {
 	}
 	return strconv.Quote(name)
 }
+
+// Item finds an item of any branch.
+func (s *Session) Item(id session.ItemID) (session.Item, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.fold.Item(id)
+}
+
+// Result finds the result of a call.
+func (s *Session) Result(call session.ItemID) (session.Item, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.fold.Result(call)
+}

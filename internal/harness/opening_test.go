@@ -183,3 +183,25 @@ func TestForeignMessage(t *testing.T) {
 		t.Errorf("%+v\n%q", end, w.sent())
 	}
 }
+
+// A look at a session that is ended reads no further than the line it is at.
+func TestOpenWhileEnds(t *testing.T) { // BRW-2
+	synctest.Test(t, func(t *testing.T) {
+		w := alone(t, text("Done."))
+		l := w.start()
+		say(t, l, "first")
+		ended(t, l, 1)
+		path := l.Session.Path()
+		l.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		s, err := OpenWhile(ctx, path, content.Open(t.TempDir()), jsonl.Never, System{})
+		if err != nil || s.Head() == 0 {
+			t.Fatal(err)
+		}
+		s.Close()
+		stop()
+		if s, err := OpenWhile(ctx, path, content.Open(t.TempDir()), jsonl.Never, System{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v %v", s, err)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -55,27 +56,21 @@ func Open(path string, blobs *content.Store, policy jsonl.Policy, clock Clock) (
 	return openOn(nil, path, blobs, policy, clock)
 }
 
-func openOn(layer jsonl.Layer, path string, blobs *content.Store, policy jsonl.Policy, clock Clock) (*Session, error) {
-	s := newOn(layer, path, blobs, policy, clock)
-	f, err := jsonl.Open(path, s.opts)
-	if err != nil {
-		return nil, err
-	}
-	s.file = f
-	if err := s.CatchUp(); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
 // CatchUp reads what other processes appended. It waits for an append of this
 // process that is under way: lines are folded in the order of the file.
-func (s *Session) CatchUp() error {
+func (s *Session) CatchUp() error { return s.catchUp(context.Background()) }
+
+func (s *Session) catchUp(ctx context.Context) error {
 	s.writes.Lock()
 	defer s.writes.Unlock()
 	if f := s.opened(); f != nil {
-		if err := f.CatchUp(s.visit); err != nil {
+		err := f.CatchUp(func(l jsonl.Line, raw []byte) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return s.visit(l, raw)
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -174,20 +169,6 @@ func (s *Session) State(branch string) session.State {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.fold.State(branch)
-}
-
-// Item finds an item of any branch.
-func (s *Session) Item(id session.ItemID) (session.Item, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.fold.Item(id)
-}
-
-// Result finds the result of a call.
-func (s *Session) Result(call session.ItemID) (session.Item, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.fold.Result(call)
 }
 
 // Head is the seq of the last event that was read or written.

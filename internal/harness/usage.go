@@ -48,12 +48,12 @@ func (s *Session) Usage(branch string) (Usage, error) {
 		if !ok {
 			return
 		}
-		u.Session = add(u.Session, r, failed, used)
+		u.Session = CountUse(u.Session, r, failed, used)
 		if e.Branch == branch {
-			u.Branch = add(u.Branch, r, failed, used)
+			u.Branch = CountUse(u.Branch, r, failed, used)
 		}
 		if e.Branch == branch && began != 0 && request > began {
-			u.Turn = add(u.Turn, r, failed, used)
+			u.Turn = CountUse(u.Turn, r, failed, used)
 		}
 	}
 	for _, l := range lines {
@@ -80,8 +80,8 @@ func (s *Session) Usage(branch string) (Usage, error) {
 	return u, nil
 }
 
-// add counts one request.
-func add(all []Use, by Use, failed bool, used *session.Usage) []Use {
+// CountUse counts one request, with what the provider said of it.
+func CountUse(all []Use, by Use, failed bool, used *session.Usage) []Use {
 	i := slices.IndexFunc(all, func(x Use) bool { return x.Model == by.Model && x.Summary == by.Summary })
 	if i < 0 {
 		all, i = append(all, by), len(all)

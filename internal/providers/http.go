@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -24,24 +23,6 @@ const DefaultStall = 120 * time.Second
 
 // errHeaders ends an attempt whose answer did not begin in time.
 var errHeaders = errors.New("no answer began in time")
-
-// Shared is the client of everyone who brings none: keep-alive, proxies of the
-// environment, the system's certificates (SSL_CERT_FILE included), no total
-// deadline.
-var Shared = sync.OnceValue(func() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          64,
-		MaxIdleConnsPerHost:   16,
-		IdleConnTimeout:       90 * time.Second,
-		TLSHandshakeTimeout:   15 * time.Second,
-		ExpectContinueTimeout: time.Second,
-		DisableCompression:    true,
-		HTTP2:                 &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-	}}
-})
 
 // Stall is the endpoint's stall timeout.
 func (to Endpoint) Stall() time.Duration {

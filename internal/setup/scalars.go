@@ -62,8 +62,12 @@ func (s *Setup) scalars() []scalar {
 			says: "when a turn ends or an answer is needed and the window is out of focus: `auto` rings, tells the desktop and shows progress, `bell` only rings",
 		},
 		{path: "appearance.plain", field: &s.Appearance.Plain, def: false, says: "lines of text in place of the screen, for a screen reader; `--plain` does so once"},
+		{
+			path: "appearance.diff", field: &s.Appearance.Diff, def: "auto", oneOf: []string{"auto", "unified"},
+			says: "`auto` draws the two sides of a change beside each other in a window of 120 columns, `unified` always one below the other",
+		},
 		{path: "log.sync", field: &s.Log.Sync, def: "turn", oneOf: []string{"turn", "always", "never"}, says: "when the session file is synced"},
-		{path: "network.ca_file", field: &s.Network.CAFile, def: "", says: "PEM file of a private CA, added to the system's"},
+		{path: "network.ca_file", field: &s.Network.CAFile, def: "", says: "PEM file of a private CA, added to the system's; looked for in this file's folder"},
 	}
 }
 

@@ -117,6 +117,7 @@ type Appearance struct {
 	Mouse  bool
 	Notify string              // auto, bell, off (TUI-11)
 	Plain  bool                // lines in place of the screen
+	Diff   string              // auto, unified
 	Keys   map[string][]string // action to keys
 
 	Themes map[string]map[string]string // name, then role to style

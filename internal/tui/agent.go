@@ -117,7 +117,7 @@ type Identity struct {
 	Model     session.Model // of a session that has chosen none yet
 	Mode      string        // of permissions, before the session says
 	Script    bool          // the model is a script or a puppet: said on screen (PRV-11)
-	Puppet    bool          // and a person plays it
+	Puppet    string        // the folder of pages by which a person plays it, "" for none
 	Program   string
 	Notice    string // to be said once, at the start
 	Draft     string // to be put into the composer, once

@@ -81,19 +81,20 @@ func (r *Root) turns(title string, first []PickRow, then func(Turn) tea.Msg) tea
 	if !r.idleOnly() {
 		return nil
 	}
-	r.open(waitingPicker(turnsPicker, title, "type to filter", func(row PickRow) tea.Msg {
+	box := waitingPicker(turnsPicker, title, "type to filter", func(row PickRow) tea.Msg {
 		if t, ok := row.Value.(Turn); ok {
 			return then(t)
 		}
 		return row.Value
-	}))
+	})
+	r.open(box)
 	return func() tea.Msg {
 		turns, err := r.agent.Turns(r.ctx)
 		rows := append([]PickRow{}, first...)
 		for _, t := range turns {
 			rows = append(rows, PickRow{Title: t.Text, Note: t.Age, Value: t})
 		}
-		return PickRowsMsg{Name: turnsPicker, Rows: rows, Err: err}
+		return PickRowsMsg{Name: turnsPicker, To: box, Rows: rows, Err: err}
 	}
 }
 
@@ -138,15 +139,16 @@ func (r *Root) rollback(label string) tea.Cmd {
 	if label != "" {
 		return answer(back(label))
 	}
-	r.open(waitingPicker(revertsPicker, "Rollback: take a revert back, or a restore of files", "type to filter", func(row PickRow) tea.Msg { return row.Value }))
+	box := waitingPicker(revertsPicker, "Rollback: take a revert back, or a restore of files", "type to filter", func(row PickRow) tea.Msg { return row.Value })
+	r.open(box)
 	return func() tea.Msg {
 		limbs, err := r.agent.Limbs(r.ctx)
 		if err != nil {
-			return PickRowsMsg{Name: revertsPicker, Err: err}
+			return PickRowsMsg{Name: revertsPicker, To: box, Err: err}
 		}
 		restores, err := r.agent.Restores(r.ctx)
 		rows := rollbackRows(branch, limbs, restores, func(op drive.Operation, what string) tea.Msg { return operateMsg{op: op, what: what} })
-		return PickRowsMsg{Name: revertsPicker, Rows: rows, Err: err}
+		return PickRowsMsg{Name: revertsPicker, To: box, Rows: rows, Err: err}
 	}
 }
 

@@ -70,6 +70,7 @@ type grown struct {
 	lines []browseLine
 	reads bool
 	err   error
+	from  string // the row of the list that it was gone to from
 }
 
 // saidIn is what was found in messages.
@@ -337,8 +338,11 @@ func (b *browser) toggleTree() tea.Cmd {
 	if !ok {
 		return nil
 	}
+	l, _ := b.chosen()
+	from := b.key(l)
 	b.filter, b.want = newField(""), p.branch
 	cmd := b.grow(p.id)
+	b.tree.from = from
 	b.arrange()
 	return tea.Batch(cmd, b.unsay())
 }
@@ -349,11 +353,14 @@ func (b *browser) leaveTree() tea.Cmd {
 	if l, ok := b.chosen(); ok && l.limb != nil {
 		branch = l.limb.Name
 	}
+	from := b.tree.from
 	b.tree, b.only, b.filter = nil, false, newField("")
-	b.want = id + "/" + branch
+	if b.want = from; branch != "" {
+		b.want = id + "/" + branch
+	}
 	if b.shelf != nil {
 		for _, s := range b.shelf.all {
-			if s.ID == id && !s.Here {
+			if s.ID == id && !b.inScope(s) {
 				b.all = true // else its row would not be there
 			}
 		}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -25,8 +26,10 @@ type (
 		file bool
 	}
 	toldMsg struct { // what became of something, and whether lists are to be read anew
-		level, text string
-		reload      bool
+		text   string
+		err    error  // its words follow the text
+		then   string // and this those
+		reload bool
 	}
 	didMsg struct {
 		backToMsg
@@ -35,12 +38,13 @@ type (
 	}
 )
 
-// done is the message of what was done, or why not.
-func (r *Root) done(err error, not, done string) tea.Msg {
+// done is the message of what was done, or why not. It is made in a command, and
+// so without root's state.
+func done(err error, not, done string) toldMsg {
 	if err != nil {
-		return toldMsg{"error", not + ": " + r.faultWords(err), false}
+		return toldMsg{text: not, err: err}
 	}
-	return toldMsg{"success", done, true}
+	return toldMsg{text: done, reload: true}
 }
 
 func (m renameMsg) on(r *Root) tea.Cmd {
@@ -53,14 +57,21 @@ func (m renameMsg) on(r *Root) tea.Cmd {
 			what = m.branch
 			_, err = r.agent.OperateAt(r.ctx, m.id, drive.Retitle{Branch: m.branch, Title: []byte(m.title)})
 		}
-		return r.done(err, "It was not renamed", what+" is called “"+oneLine(m.title)+"”.")
+		if errors.Is(err, drive.ErrBusy) { // BRW-3; a name itself would do no harm
+			why := "the browser changes nothing on a branch while its turn runs."
+			if m.lead {
+				why += " /rename names this session at once."
+			}
+			return toldMsg{text: "It was not renamed", err: err, then: "; " + why}
+		}
+		return done(err, "It was not renamed", what+" is called “"+oneLine(m.title)+"”.")
 	}
 }
 
 func (m exportMsg) on(r *Root) tea.Cmd {
 	return func() tea.Msg {
 		says, err := r.agent.ExportAt(r.ctx, m.id, m.branch, m.file)
-		return r.done(err, "It was not exported", says)
+		return done(err, "It was not exported", says)
 	}
 }
 
@@ -68,15 +79,21 @@ func (m removeMsg) on(r *Root) tea.Cmd {
 	return func() tea.Msg {
 		_, err := r.agent.OperateAt(r.ctx, m.id, drive.Delete{Branch: m.branch})
 		if err != nil || !m.file {
-			return r.done(err, m.branch+" was not deleted", m.branch+" is deleted; what was written in it stays in the file.")
+			return done(err, m.branch+" was not deleted", m.branch+" is deleted; what was written in it stays in the file.")
 		}
-		return r.done(r.agent.RemoveAt(r.ctx, m.id), "It is deleted, but its file stays", "The session is deleted, and its file.")
+		out := done(r.agent.RemoveAt(r.ctx, m.id), "It is deleted, but its file stays", "The session is deleted, and its file.")
+		out.reload = true // the list has it no more, whatever came of its file
+		return out
 	}
 }
 
 // on says it where it was asked for.
 func (m toldMsg) on(r *Root) tea.Cmd {
-	b := r.tell(m.level, m.text)
+	level, text := "success", m.text
+	if m.err != nil {
+		level, text = "error", text+": "+r.faultWords(m.err)+m.then
+	}
+	b := r.tell(level, text)
 	if b == nil || !m.reload {
 		return nil
 	}

@@ -35,7 +35,7 @@ func (b *browser) pick() (picked, bool) {
 	case !ok:
 		return picked{}, false
 	case l.limb != nil:
-		p := picked{id: b.tree.tree.Session, branch: l.limb.Name, title: cmp.Or(l.limb.Title, l.limb.First, l.limb.Name), shown: l.limb.Here, limb: l.limb, mark: l.mark, revert: l.revert}
+		p := picked{id: b.tree.tree.Session, branch: l.limb.Name, title: oneLine(cmp.Or(l.limb.Title, l.limb.First, l.limb.Name)), shown: l.limb.Here, limb: l.limb, mark: l.mark, revert: l.revert}
 		left := 0
 		for _, x := range b.tree.tree.Limbs {
 			p.same = p.same || x.Here
@@ -76,11 +76,8 @@ func (m goMsg) on(r *Root) tea.Cmd {
 	switch {
 	case m.shown:
 		return nil
-	case r.runs():
-		box := NewConfirm("Another session", "A turn is running. Going to another session or branch interrupts it; this one is kept, and can be resumed.",
-			Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and go", Key: "y", Msg: leaveToOK(m)})
-		box.OfTurn = true
-		r.open(box)
+	case r.atWork():
+		r.askToLeave("Going to another session or branch", leaveToOK(m))
 		return nil
 	}
 	return leaveToOK(m).on(r)
@@ -96,15 +93,22 @@ func (m leaveToOK) on(r *Root) tea.Cmd {
 	}
 }
 
-// An overMsg lies something on the browser.
+// An overMsg lies something on a browser, if that is still there.
 type overMsg struct {
+	b    *browser
 	o    overlay
 	then tea.Cmd
 }
 
-func (m overMsg) on(r *Root) tea.Cmd { r.open(m.o); return m.then }
+func (m overMsg) on(r *Root) tea.Cmd {
+	if !r.shown(m.b) {
+		return nil
+	}
+	r.open(m.o)
+	return m.then
+}
 
-func over(o overlay) tea.Cmd { return answer(overMsg{o, nil}) }
+func (b *browser) over(o overlay, then tea.Cmd) tea.Cmd { return answer(overMsg{b, o, then}) }
 
 // act does to the chosen row what a key says, or says why it can't be done.
 func (b *browser) act(act Action) tea.Cmd {
@@ -139,8 +143,8 @@ func (b *browser) act(act Action) tea.Cmd {
 		}, plain.Truncate(oneLine(p.title), 40))
 		box := newAsk("Export "+p.branch, "To which file? Its name ends in .md, .html or .jsonl (which can be imported). It is made in the workspace, if no folder is named.", false,
 			func(s string) tea.Msg { return exportMsg{p, s} })
-		box.field.write(strings.Trim(name, " .…") + ".md")
-		return over(box)
+		box.field.write(cmp.Or(strings.Trim(name, " .…"), p.branch) + ".md")
+		return b.over(box, nil)
 	case ActBrowseDelete:
 		return b.delete(p)
 	}
@@ -174,12 +178,12 @@ func (b *browser) revert(p picked) tea.Cmd {
 	}
 	box := waitingPicker(turnsPicker, "Revert "+p.branch+": go back to before…", "type to filter", func(row PickRow) tea.Msg { return p.revertTo(row.Value.(Turn)) })
 	box.Empty = "there is no message to go back to"
-	return answer(overMsg{box, b.treeOf(p, turnsPicker, func(t Tree) (rows []PickRow) {
+	return b.over(box, b.treeOf(p, box, func(t Tree) (rows []PickRow) {
 		for _, x := range turnsOf(t.Limbs, p.branch) {
 			rows = append(rows, PickRow{Title: x.Text, Note: x.Age, Value: x})
 		}
 		return rows
-	})})
+	}))
 }
 
 // rollback takes the chosen revert back, or asks which.
@@ -189,17 +193,17 @@ func (b *browser) rollback(p picked) tea.Cmd {
 	}
 	box := waitingPicker(revertsPicker, "Rollback in "+p.branch+": take a revert back, or a restore of files", "type to filter", func(row PickRow) tea.Msg { return row.Value })
 	box.Empty = "nothing was reverted or restored here"
-	return answer(overMsg{box, b.treeOf(p, revertsPicker, func(t Tree) []PickRow {
+	return b.over(box, b.treeOf(p, box, func(t Tree) []PickRow {
 		return rollbackRows(p.branch, t.Limbs, t.Restores, func(op drive.Operation, what string) tea.Msg { return operateMsg{op, what, &p} })
-	})})
+	}))
 }
 
 // treeOf reads the tree of a row for a picker.
-func (b *browser) treeOf(p picked, name string, rows func(Tree) []PickRow) tea.Cmd {
+func (b *browser) treeOf(p picked, to *Picker, rows func(Tree) []PickRow) tea.Cmd {
 	ctx, agent := b.ctx, b.agent
 	return func() tea.Msg {
 		t, err := agent.Tree(ctx, p.id)
-		return PickRowsMsg{Name: name, Rows: rows(t), Err: err}
+		return PickRowsMsg{Name: to.Name, To: to, Rows: rows(t), Err: err}
 	}
 }
 
@@ -247,7 +251,7 @@ func (b *browser) rename(p picked) tea.Cmd {
 	}
 	box := newAsk("Rename", "A title for the "+what+":", false, func(s string) tea.Msg { return renameMsg{p, s} })
 	box.field.write(oneLine(p.title))
-	return over(box)
+	return b.over(box, nil)
 }
 
 // delete asks.
@@ -260,11 +264,15 @@ func (b *browser) delete(p picked) tea.Cmd {
 		b.notice = browserNotice{"warning", p.branch + " is on the screen: go to another branch or session first, to delete it."}
 		return nil
 	}
-	says := "Delete " + p.branch + " of “" + plain.Truncate(p.title, 40) + "”? It can't be gone to any more. What was written in it stays in the session's file, and so do branches that came from it. " + filesStay
+	title := "“" + plain.Truncate(p.title, 40) + "”"
+	if p.title == "" {
+		title = "this session"
+	}
+	says := "Delete " + p.branch + " of " + title + "? It can't be gone to any more. What was written in it stays in the session's file, and so do branches that came from it. " + filesStay
 	choices := []Choice{{Label: "Keep it", Key: "n"}, {Label: "Delete it", Key: "y", Msg: removeMsg{p, false}}}
 	if p.alone {
-		says = "Delete “" + plain.Truncate(p.title, 40) + "”? It is the only branch in its file, so the session leaves the list. " + filesStay
+		says = "Delete " + title + "? It is the only branch in its file, so the session leaves the list. " + filesStay
 		choices = append(choices, Choice{Label: "Delete it and its file for good", Key: "f", Msg: removeMsg{p, true}})
 	}
-	return over(NewConfirm("Delete a branch", says, choices...))
+	return b.over(NewConfirm("Delete a branch", says, choices...), nil)
 }

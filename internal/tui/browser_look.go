@@ -60,7 +60,7 @@ func (b *browser) look(f Frame) tea.Cmd {
 	if !ok || !b.layout(f).pane {
 		return nil
 	}
-	key := b.key(l)
+	key := b.point(l).Session + ":" + b.key(l) // in two trees a place may have the same name
 	if key == b.peek.key {
 		return nil
 	}

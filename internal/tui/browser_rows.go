@@ -134,9 +134,12 @@ func (b *browser) row(i, width int, cols columns, th Theme) string {
 	if br.Shown {
 		turn = "here"
 	}
-	title = words.Listed(title, turn, oneLine(damage))
-	title = fork + title
 	lead := width - cols.width()
+	all := fork + words.Listed(title, turn, oneLine(damage))
+	if damage != "" && plain.Width(all) > lead-2 { // its detail says the rest
+		all = fork + words.Listed("(damaged) "+title, turn, "")
+	}
+	title = all
 	cells := ""
 	for _, c := range cols {
 		cells += "  " + fitLine(plain.Truncate(oneLine(c.of(s, l.branch)), c.width), c.width)

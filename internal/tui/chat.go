@@ -281,6 +281,14 @@ func inked(l look, role, s string, w int) []string {
 	return lines
 }
 
+// scriptWords say who answers in a model's place (PRV-11).
+func scriptWords(id Identity) string {
+	if id.Puppet != "" {
+		return "The model here is a person, who answers by pages in " + oneLine(shortPath(id.Puppet, id.Home)) + "; the tools and files are real."
+	}
+	return "The model here is a script, not a model; the tools and files are real."
+}
+
 // welcome is what an empty session shows.
 func welcome(w, h int, l look, r *Root) []string {
 	w = max(w-2, 8)
@@ -290,10 +298,8 @@ func welcome(w, h int, l look, r *Root) []string {
 	keys := inked(l, inkDim, "? help   / commands   @ files   ! shell   Ctrl+P everything", w)
 	var script []string
 	switch {
-	case r.id.Puppet:
-		script = append([]string{""}, inked(l, inkWarn, "The model here is a puppet: a person plays it; the tools and files are real.", w)...)
 	case r.id.Script:
-		script = append([]string{""}, inked(l, inkWarn, "The model here is a script, not a model; the tools and files are real.", w)...)
+		script = append([]string{""}, inked(l, inkWarn, scriptWords(r.id), w)...)
 	case r.id.Setup:
 		script = append([]string{""}, inked(l, inkWarn, "No model is chosen yet: Enter shows the ways to begin.", w)...)
 	}

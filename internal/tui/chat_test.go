@@ -12,6 +12,7 @@ import (
 func TestGoldenWelcome(t *testing.T) { // TUI-1
 	moment(t, "root_welcome", "An empty session: who this is, where it works, what to press; the cursor is in the composer, the status line at the bottom.", Options{}, nil, nil)
 	moment(t, "root_welcome_script", "The model is a script, and that is said twice (PRV-11).", Options{}, func(s *stage) { s.a.ident.Script = true }, nil)
+	moment(t, "root_welcome_puppet", "A person plays the model, and where the pages are is said (PRV-11).", Options{}, func(s *stage) { s.a.ident.Script, s.a.ident.Puppet = true, "/home/ada/pages" }, nil)
 }
 
 func TestGoldenFirstRun(t *testing.T) { // CLI-3

@@ -114,17 +114,22 @@ func sizeOf(s string) string {
 
 func (r *Root) switchTo(id string) tea.Cmd {
 	if r.atWork() {
-		says := "A turn is running. Going to another session interrupts it; this one is kept, and can be resumed."
-		if !r.runs() {
-			says = "The conversation is being summarized. Going to another session stops that; what was accepted is kept."
-		}
-		box := NewConfirm("Another session", says,
-			Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and go", Key: "y", Msg: leaveMsg{id}})
-		box.OfTurn = true
-		r.open(box)
+		r.askToLeave("Going to another session", leaveMsg{id})
 		return nil
 	}
 	return r.leave(id)
+}
+
+// askToLeave asks before what runs here is interrupted by going elsewhere.
+func (r *Root) askToLeave(going string, then tea.Msg) {
+	says := "A turn is running. " + going + " interrupts it; this one is kept, and can be resumed."
+	if !r.runs() {
+		says = "The conversation is being summarized. " + going + " stops that; what was accepted is kept."
+	}
+	box := NewConfirm("Another session", says,
+		Choice{Label: "Stay", Key: "n"}, Choice{Label: "Interrupt and go", Key: "y", Msg: then})
+	box.OfTurn = true
+	r.open(box)
 }
 
 type leaveMsg struct{ id string }
@@ -192,7 +197,7 @@ func (r *Root) chosen(msg tea.Msg) tea.Cmd {
 		r.id = m.id
 		r.say("success", "The model is "+m.id.Model.String()+" from now on.")
 	case PickRowsMsg:
-		return r.toPicker(m.Name, m)
+		return r.toPicker(m)
 	case modelMsg:
 		return r.choose(m)
 	case reasonMsg:

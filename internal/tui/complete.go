@@ -85,12 +85,22 @@ func (c *Composer) refresh() tea.Cmd {
 	return asks
 }
 
-// Listed takes the paths that were asked for.
+// Listed takes the paths that were asked for. The choice stays on its path: it may
+// have been made among those of before.
 func (c *Composer) Listed(msg FilesMsg) {
+	o, was := &c.offer, ""
+	shown := o.kind == offerFiles && !o.closed
+	if shown && o.list.at > 0 && o.list.at < len(o.rows) {
+		was = c.files[o.rows[o.list.at].Index]
+	}
 	c.files = msg.Paths[:min(len(msg.Paths), offerFileLimit)]
-	if c.offer.kind == offerFiles && !c.offer.closed {
-		c.offer.waiting, c.offer.err, c.offer.rows = false, msg.Err, nil
-		c.rank(c.offer.query)
+	if !shown {
+		return
+	}
+	o.waiting, o.err, o.rows = false, msg.Err, nil
+	c.rank(o.query)
+	if i := slices.IndexFunc(o.rows, func(r ranked) bool { return c.files[r.Index] == was }); i > 0 {
+		o.list.Select(i)
 	}
 }
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +16,31 @@ func (d *desk) offered() string {
 		out = append(out, strings.TrimRight(ansi.Strip(r), " "))
 	}
 	return strings.Join(out, "\n")
+}
+
+// A list that comes later leaves the choice on the path that was gone to, and says
+// why there is none.
+func TestLaterFilesKeepTheChoice(t *testing.T) { // TUI-4
+	d := newDesk()
+	d.Files = func() tea.Cmd { return func() tea.Msg { return nil } }
+	d.press("@")
+	d.Listed(FilesMsg{Paths: []string{"a.go", "b.go", "c.go"}})
+	d.press("a<tab>@<down>")
+	if d.offered() != "  a.go\n▸ b.go\n  c.go" {
+		t.Fatal(d.offered())
+	}
+	d.Listed(FilesMsg{Paths: []string{"new.go", "a.go", "b.go", "c.go"}})
+	if d.offered() != "  new.go\n  a.go\n▸ b.go\n  c.go" {
+		t.Errorf("offered\n%s", d.offered())
+	}
+	d.Listed(FilesMsg{Paths: []string{"new.go", "a.go"}})
+	if d.offered() != "▸ new.go\n  a.go" {
+		t.Errorf("offered\n%s", d.offered())
+	}
+	d.Listed(FilesMsg{Err: errors.New("disk on fire")})
+	if d.offered() != "  files can't be listed: disk on fire" {
+		t.Errorf("offered\n%s", d.offered())
+	}
 }
 
 func TestFilesAreOffered(t *testing.T) { // TUI-4

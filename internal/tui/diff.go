@@ -206,7 +206,7 @@ func (r *row) drawChange(w int, l look, open bool) ([]string, bool) {
 	draw := func(before, after string, numbers bool) {
 		o := markdown.DiffOptions{Theme: l.markdown, Width: w - 2, Max: max(left, 1)}
 		diff := markdown.Diff
-		if l.sides && w >= sidesWidth && numbers {
+		if l.sides && w >= sidesWidth && numbers && before != "" && after != "" {
 			diff = markdown.Sides
 		}
 		if !numbers && w-2 >= 24 {

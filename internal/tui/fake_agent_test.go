@@ -433,6 +433,19 @@ func (s *stage) press(keys string) {
 	}
 }
 
+// burst presses keys that came in one read: none waits for what comes of another.
+func (s *stage) burst(keys ...string) {
+	var cmds []tea.Cmd
+	for _, k := range keys {
+		_, cmd := s.Update(keyOf(k))
+		cmds = append(cmds, cmd)
+	}
+	for _, cmd := range cmds {
+		s.start(cmd)
+	}
+	s.settle()
+}
+
 func (s *stage) screen() string {
 	lines := strings.Split(ansi.Strip(s.frameNow().Content), "\n")
 	for i := range lines {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -18,6 +19,8 @@ type fakeSessions struct {
 	noSaid   error
 	trees    map[string]Tree
 	noTree   error
+	slowTree map[string]chan struct{} // Tree of that session takes until it is closed
+	noRemove error
 	peeks    map[string][]Message // by session/branch/seq
 	slowPeek chan struct{}        // Peek takes until it is closed, or is ended
 	peekEnds int
@@ -53,6 +56,9 @@ func (a *fakeAgent) Said(_ context.Context, text string) ([]Saying, string, erro
 
 func (a *fakeAgent) Tree(_ context.Context, id string) (Tree, error) {
 	a.asks("tree %s", id)
+	if slow := a.slowTree[id]; slow != nil {
+		<-slow
+	}
 	if t, ok := a.trees[id]; ok {
 		return t, a.noTree
 	}
@@ -109,7 +115,7 @@ func (a *fakeAgent) ExportAt(_ context.Context, id, branch, file string) (string
 
 func (a *fakeAgent) RemoveAt(_ context.Context, id string) error {
 	a.asks("remove %s", id)
-	return a.refusal
+	return cmp.Or(a.noRemove, a.refusal)
 }
 
 func (a *fakeAgent) OpenAt(_ context.Context, id, branch string) (Identity, error) {

@@ -24,6 +24,7 @@ type fakeSettings struct {
 	noKnown error
 	live    []ModelInfo // what the providers say, where it is another
 	silent  chan struct{}
+	noLive  error
 }
 
 func (a *fakeAgent) file() string {
@@ -115,7 +116,7 @@ func (a *fakeAgent) Models(context.Context) ([]ModelInfo, error) {
 		<-a.kept.silent
 	}
 	if a.kept.live != nil {
-		return a.kept.live, nil
+		return a.kept.live, a.kept.noLive
 	}
 	return a.models, nil
 }

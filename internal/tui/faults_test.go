@@ -27,7 +27,7 @@ func TestWhatCantBeHadIsSaid(t *testing.T) { // REL-2, TUI-7
 		{func(a *fakeAgent) { a.noTail = disk }, "", "✗ input/output error"},
 		{func(a *fakeAgent) { a.noOld = disk }, "", "! The history can't be read: input/output error"},
 		{func(a *fakeAgent) { a.noOld = disk }, "hello<enter>", "! The history can't be saved: input/output error"},
-		{func(a *fakeAgent) { a.noFiles = disk }, "look at @gre", "! Files can't be listed: input/output error"},
+		{func(a *fakeAgent) { a.noFiles = disk }, "look at @gre", "  files can't be listed: input/output error"},
 		{func(a *fakeAgent) { a.noContext = disk }, "/context<enter>", "✗ input/output error"},
 		{func(a *fakeAgent) { a.noShell = disk }, "!ls<enter>", "✗ input/output error"},
 	} {

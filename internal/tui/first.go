@@ -48,13 +48,13 @@ func (r *Root) listOffers(m offersMsg) tea.Cmd {
 	for _, o := range m.rows {
 		rows = append(rows, PickRow{Title: o.Title, Note: o.Detail, Value: o})
 	}
-	return r.toPicker(offersPicker, PickRowsMsg{Name: offersPicker, Rows: rows, Err: m.err})
+	return r.toPicker(PickRowsMsg{Name: offersPicker, Rows: rows, Err: m.err})
 }
 
-// toPicker hands a message to the picker that waits for it, wherever it lies.
-func (r *Root) toPicker(name string, m tea.Msg) tea.Cmd {
+// toPicker hands rows to the picker that waits for them, wherever it lies.
+func (r *Root) toPicker(m PickRowsMsg) tea.Cmd {
 	for i, o := range r.overlays {
-		if p, ok := o.(*Picker); ok && p.Name == name {
+		if p, ok := o.(*Picker); ok && m.For(p) {
 			next, cmd := p.Update(m, r.frame)
 			r.overlays[i] = next
 			return cmd

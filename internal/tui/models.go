@@ -71,8 +71,19 @@ func newModelList(ctx context.Context, store modelStore, title string, now sessi
 	return l, tea.Batch(known, asked)
 }
 
+// picking says whether a picker still lies there, or within settings.
+func (r *Root) picking(p *Picker) bool {
+	return slices.ContainsFunc(r.overlays, func(o overlay) bool {
+		s, ok := o.(*settings)
+		return o == p || ok && s.child == p
+	})
+}
+
 func (m modelsMsg) on(r *Root) tea.Cmd {
 	l := m.list
+	if !r.picking(l.p) {
+		return nil // it was closed: nobody waits for them
+	}
 	if m.note != "" {
 		l.p.Says = oneLine(m.note)
 	}

@@ -237,6 +237,25 @@ func TestConfirm(t *testing.T) { // TUI-5
 	}
 }
 
+// Rows that come anew move nothing: the chosen one stays where it is on the screen.
+func TestNewRowsScrollNothing(t *testing.T) { // SET-3, case TUI-14
+	s := newSixty(80, 24)
+	for range 40 {
+		s.press("down")
+		s.screen()
+	}
+	for range 5 {
+		s.press("up")
+		s.screen()
+	}
+	before := s.screen()
+	p := s.overlay.(*Picker)
+	p.SetRows(sixty())
+	if got := s.screen(); got != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, got)
+	}
+}
+
 func TestPickerWaitsForItsRows(t *testing.T) { // SET-3: it opens before there is anything to show
 	p := NewPicker("Sessions", nil, func(r PickRow) tea.Msg { return r.Value })
 	p.Name, p.Empty = "sessions", "there is no earlier session"

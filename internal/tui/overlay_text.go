@@ -14,6 +14,8 @@ type textView struct {
 	title, text string
 	lines       func(w int) []string // instead of text: drawn for a width, at most that wide
 	top         int
+	goes        string  // what Enter does beside closing, "" for nothing
+	to          tea.Msg // and what it says
 }
 
 func newView(title, text string) *textView { return &textView{title: title, text: plain.Clean(text)} }
@@ -24,6 +26,9 @@ func (v *textView) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 	case tea.MouseWheelMsg:
 		v.top += wheel(msg)
 	case tea.KeyPressMsg:
+		if act, _ := f.Keys.Action(msg, InList); act == ActChoose && v.goes != "" {
+			return nil, answer(v.to)
+		}
 		switch act, _ := f.Keys.Action(msg, InView); act {
 		case ActClose:
 			return nil, nil
@@ -63,6 +68,9 @@ func (v *textView) View(f Frame) string {
 	top := max(min(v.top, len(rows)-b.innerH()), 0)
 	end := min(top+b.innerH(), len(rows))
 	foot := f.Keys.Key(ActClose) + " close"
+	if v.goes != "" {
+		foot = f.Keys.Key(ActChoose) + " " + v.goes + " · " + foot
+	}
 	if len(rows) > b.innerH() {
 		foot = fmt.Sprintf("%d–%d of %d · %s", top+1, end, len(rows), foot)
 	}

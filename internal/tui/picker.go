@@ -35,6 +35,8 @@ type Picker struct {
 
 	rows   []PickRow
 	column int // where notes begin
+	lines  int // rows and names of groups, unfiltered
+	found  int // rows that are shown
 	filter field
 	shown  []pickLine
 	list   list
@@ -42,12 +44,17 @@ type Picker struct {
 	err    error
 }
 
-// A PickRowsMsg brings the rows of the picker of that name, or says why there are none.
+// A PickRowsMsg brings the rows of the picker of that name, or says why there are none. Where To is set they are for that
+// picker alone: another one of its name may be of another session.
 type PickRowsMsg struct {
 	Name string
+	To   *Picker
 	Rows []PickRow
 	Err  error
 }
+
+// For says that the rows are those of p.
+func (m PickRowsMsg) For(p *Picker) bool { return m.Name == p.Name && (m.To == nil || m.To == p) }
 
 // A pickLine is a row of the screen: a row to choose, or the name of a group.
 type pickLine struct {
@@ -67,13 +74,17 @@ func NewPicker(title string, rows []PickRow, answer func(PickRow) tea.Msg) *Pick
 func (p *Picker) SetRows(rows []PickRow) {
 	was, _ := p.chosen()
 	p.rows, p.column = make([]PickRow, len(rows)), 0
+	groups := map[string]bool{"": true}
 	for i, r := range rows {
 		r.Title, r.Note, r.Group, r.Off = oneLine(r.Title), oneLine(r.Note), oneLine(r.Group), oneLine(r.Off)
 		p.rows[i] = r
 		p.column = max(p.column, plain.Width(r.Title)+2)
+		groups[r.Group] = true
 	}
-	at := p.list.at
+	p.lines = len(rows) + len(groups) - 1
+	at, top := p.list.at, p.list.top
 	p.match()
+	p.list.top = top
 	p.list.Select(at)
 	if was.Key != "" {
 		p.Choose(func(r PickRow) bool { return r.Key == was.Key })
@@ -110,7 +121,7 @@ func (p *Picker) match() {
 		}
 		groups[g] = append(groups[g], pickLine{row: r.Index, marks: r.At})
 	}
-	p.shown, p.list = nil, list{}
+	p.shown, p.found, p.list = nil, len(found), list{}
 	for _, g := range order {
 		if g != "" {
 			p.add(pickLine{row: -1, head: g})
@@ -133,7 +144,7 @@ func (p *Picker) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 	b := p.box(f)
 	switch msg := msg.(type) {
 	case PickRowsMsg:
-		if msg.Name == p.Name {
+		if msg.For(p) {
 			p.wait, p.err = false, msg.Err
 			p.SetRows(msg.Rows)
 		}
@@ -193,15 +204,8 @@ const (
 )
 
 func (p *Picker) box(f Frame) box {
-	lines := len(p.rows)
-	groups := map[string]bool{}
-	for _, r := range p.rows {
-		if r.Group != "" {
-			groups[r.Group] = true
-		}
-	}
 	// Its size does not follow the filter: a box that jumps is hard to read.
-	return boxFor(f, min(f.W-4, pickWide), min(max(lines+len(groups), 3)+pickHead+2, max(f.H-2, 10)))
+	return boxFor(f, min(f.W-4, pickWide), min(max(p.lines, 3)+pickHead+2, max(f.H-2, 10)))
 }
 
 // View draws the picker.
@@ -253,15 +257,9 @@ func (p *Picker) foot(f Frame) string {
 	} else if ok && r.Does != "" {
 		does = r.Does
 	}
-	shown := 0
-	for _, l := range p.shown {
-		if l.row >= 0 {
-			shown++
-		}
-	}
 	count := fmt.Sprintf("%d", len(p.rows))
-	if shown != len(p.rows) {
-		count = fmt.Sprintf("%d of %d", shown, len(p.rows))
+	if p.found != len(p.rows) {
+		count = fmt.Sprintf("%d of %d", p.found, len(p.rows))
 	}
 	keys := []string{count, f.Keys.Key(ActChoose) + " " + does, f.Keys.Key(ActClose) + " close"}
 	if p.Mark != nil {

@@ -29,8 +29,9 @@ type queueBox struct {
 	more   func() bool // more input is waiting behind a key
 }
 
-// A queueDoneMsg says what came of a command.
+// A queueDoneMsg says what came of a command of a list's.
 type queueDoneMsg struct {
+	of  *queueBox
 	cmd drive.Command
 	err error
 }
@@ -41,14 +42,15 @@ func (r *Root) openQueue() tea.Cmd {
 		r.chat.hint = "Nothing waits. What is sent while the agent works does."
 		return nil
 	}
-	q := &queueBox{
+	var q *queueBox
+	q = &queueBox{
 		text: func(id session.Seq) (string, bool) {
 			s := r.chat.tr.queued(id)
 			src := r.chat.tr.queue[id]
 			return s, !src.missing && src.broken == ""
 		},
 		submit: func(cmd drive.Command) tea.Cmd {
-			return func() tea.Msg { return queueDoneMsg{cmd, r.agent.Submit(r.ctx, cmd)} }
+			return func() tea.Msg { return queueDoneMsg{q, cmd, r.agent.Submit(r.ctx, cmd)} }
 		},
 		more: func() bool { return r.more },
 	}
@@ -58,7 +60,8 @@ func (r *Root) openQueue() tea.Cmd {
 	return nil
 }
 
-// on tells the list what came of its command. Words that were not taken come
+// on tells the list what came of its command, though it may be closed: what was
+// asked for behind that is still to be done. Words that were not taken come
 // back: to the composer, or where that has others to its history.
 func (m queueDoneMsg) on(r *Root) tea.Cmd {
 	var cmds []tea.Cmd
@@ -71,12 +74,7 @@ func (m queueDoneMsg) on(r *Root) tea.Cmd {
 			r.say("info", "What was written for it is in the history: "+r.frame.Keys.Key(ActHistorySearch)+" finds it.")
 		}
 	}
-	for _, o := range r.overlays {
-		if q, ok := o.(*queueBox); ok {
-			cmds = append(cmds, q.done(m.err))
-		}
-	}
-	return tea.Batch(cmds...)
+	return tea.Batch(append(cmds, m.of.done(m.err))...)
 }
 
 // look takes over what waits by now. While something is asked for, the order is
@@ -271,8 +269,10 @@ func (q *queueBox) click(m tea.MouseClickMsg, b box) tea.Cmd {
 		return q.do(ActMoveUp)
 	case x < 9:
 		return q.do(ActMoveDown)
+	case x < plain.Width(queueControls): // behind it is air
+		return q.do(ActRemove)
 	}
-	return q.do(ActRemove)
+	return nil
 }
 
 func (q *queueBox) box(f Frame) box {

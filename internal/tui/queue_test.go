@@ -123,6 +123,46 @@ func TestQueueByMouse(t *testing.T) { // TUI-5, TUI-9
 	})
 }
 
+// What was asked for is done though the list is closed before the first of it was.
+func TestQueueGoesOnWhenClosed(t *testing.T) { // TUI-5
+	scene(t, func(s *stage) {
+		s.works("hello")
+		for _, w := range []string{"one", "two", "three", "four"} {
+			s.queues("queue", w)
+		}
+		s.now()
+		s.keeps()
+		s.press("<alt+q>")
+		s.burst("delete", "delete", "esc")
+		s.now()
+		if s.waits() != "one|two" {
+			t.Errorf("what waits is %s, want one|two", s.waits())
+		}
+	})
+}
+
+// The column beside the control that removes belongs to nobody.
+func TestQueueAirRemovesNothing(t *testing.T) { // TUI-5, TUI-9
+	scene(t, func(s *stage) {
+		s.works("hello")
+		s.queues("queue", "one")
+		s.now()
+		s.keeps()
+		s.press("<alt+q>")
+		b := s.overlays[0].(*queueBox).box(s.frame)
+		s.send(tea.MouseClickMsg{X: b.x + b.w - 2, Y: b.y + 1, Button: tea.MouseLeft})
+		s.now()
+		if s.waits() != "one" {
+			t.Error("a click on air removed it")
+		}
+		s.send(tea.MouseClickMsg{X: b.x + b.w - 3, Y: b.y + 1, Button: tea.MouseLeft})
+		s.now()
+		if s.waits() != "" {
+			t.Error("a click on the control did not remove it")
+		}
+	})
+}
+
 // Words that were written for an entry that was taken meanwhile are not lost.
 func TestQueueEditThatComesLate(t *testing.T) { // TUI-5, case TUI-11
 	for _, draft := range []string{"", "my draft"} {
@@ -189,7 +229,7 @@ func TestQueueIsWhatItShows(t *testing.T) { // TUI-5
 					for _, f := range facts {
 						w.fact(f)
 					}
-					return queueDoneMsg{cmd, err}
+					return queueDoneMsg{cmd: cmd, err: err}
 				}
 			},
 		}

@@ -78,7 +78,9 @@ func (m lookedMsg) on(r *Root) tea.Cmd {
 func (r *Root) permissionsCommand(string) tea.Cmd {
 	return func() tea.Msg {
 		text, err := r.agent.Permissions(r.ctx)
-		return viewMsg{newView("Permissions", text), err}
+		view := newView("Permissions", text)
+		view.goes, view.to = "change them", toSettingsMsg{permitBlock}
+		return viewMsg{view, err}
 	}
 }
 
@@ -100,8 +102,11 @@ func (m exportedMsg) on(r *Root) tea.Cmd {
 	var there *ThereError
 	switch {
 	case errors.As(m.err, &there):
-		r.open(NewConfirm("Export", oneLine(shortPath(there.Path, r.id.Home))+" is there already. Replace it?",
-			Choice{Label: "No, leave it", Key: "n"}, Choice{Label: "Yes, replace it", Key: "y", Msg: replaceMsg{m.file}}))
+		no, yes := Choice{Label: "No, leave it", Key: "n"}, Choice{Label: "Yes, replace it", Key: "y", Msg: replaceMsg{m.file}}
+		if !r.chat.comp.Empty() { // it comes while something is written, whose letters are no answer
+			no.Key, yes.Key = "", ""
+		}
+		r.open(NewConfirm("Export", oneLine(shortPath(there.Path, r.id.Home))+" is there already. Replace it?", no, yes))
 	case m.err != nil:
 		r.say("error", m.err.Error())
 	default:

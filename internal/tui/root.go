@@ -201,10 +201,7 @@ func (r *Root) history() tea.Cmd {
 func (r *Root) files() tea.Cmd {
 	return func() tea.Msg {
 		files, err := r.agent.Files(r.ctx)
-		if err != nil {
-			return saidMsg{"warning", "Files can't be listed: " + err.Error()}
-		}
-		return FilesMsg{Paths: files}
+		return FilesMsg{Paths: files, Err: err} // an error stands where they would be offered
 	}
 }
 
@@ -336,7 +333,7 @@ func (r *Root) restyle() {
 
 func (r *Root) look() look {
 	th := r.frame.Theme
-	return look{full: r.frame.Keys.Key(ActExpand), end: r.frame.Keys.Key(ActScrollBottom), workspace: r.id.Workspace, markdown: th.Markdown(), now: func() time.Time { return r.now }, ink: func(role, s string) string {
+	return look{sides: r.looks.Diff != oneColumn, full: r.frame.Keys.Key(ActExpand), end: r.frame.Keys.Key(ActScrollBottom), workspace: r.id.Workspace, markdown: th.Markdown(), now: func() time.Time { return r.now }, ink: func(role, s string) string {
 		switch role {
 		case inkDim:
 			return th.Dim.Of(s)

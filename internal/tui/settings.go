@@ -21,6 +21,7 @@ type settings struct {
 	home  string
 
 	info  SettingsInfo
+	err   error        // why there is nothing to show
 	sums  []Summarizer // as they will be, once what is on its way is saved
 	wait  bool         // nothing was read yet
 	open  map[string]bool
@@ -55,6 +56,7 @@ type setRow struct {
 type settingOp struct {
 	edits func(SettingsInfo) ([]SettingEdit, error)
 	says  string
+	looks string // the value of appearance that it is about, "" for none
 }
 
 type (
@@ -65,10 +67,12 @@ type (
 	}
 	settingsSavedMsg struct {
 		of   *settings
+		op   settingOp
 		info SettingsInfo
-		says string
 		err  error
 	}
+	// A toSettingsMsg opens settings on a block.
+	toSettingsMsg struct{ block string }
 	// A settingMsg is what a picker or a line inside of settings answers.
 	settingMsg struct {
 		of *settings
@@ -88,13 +92,15 @@ func (r *Root) settings(block string) tea.Cmd {
 	}
 }
 
+func (m toSettingsMsg) on(r *Root) tea.Cmd { return r.settings(m.block) }
+
 func (m settingsMsg) on(r *Root) tea.Cmd {
 	s := m.of
 	if m.info.Set != nil {
 		first := s.wait
 		s.wait, s.info, s.sums = false, m.info, slices.Clone(m.info.Summarizers)
 		key := s.key()
-		if first && s.open[sumBlock] {
+		if first && key == "head:"+sumBlock && s.open[sumBlock] {
 			key = "sum:0"
 			if len(s.sums) == 0 {
 				key = "sum:add"
@@ -103,7 +109,7 @@ func (m settingsMsg) on(r *Root) tea.Cmd {
 		s.build(key)
 	}
 	if m.err != nil {
-		s.note, s.bad = oneLine(m.err.Error()), true
+		s.note, s.bad, s.err = oneLine(m.err.Error()), true, m.err
 	}
 	return nil
 }
@@ -113,9 +119,7 @@ func (m settingsSavedMsg) on(r *Root) tea.Cmd {
 	s := m.of
 	if m.info.Set != nil {
 		s.info = m.info
-		if m.err == nil {
-			r.looksChanged(m.info)
-		}
+		r.looksChanged(m.op.looks, m.info)
 	}
 	if m.err != nil {
 		s.note, s.bad = oneLine(m.err.Error()), true
@@ -128,7 +132,7 @@ func (m settingsSavedMsg) on(r *Root) tea.Cmd {
 		}
 	} else {
 		s.queue = s.queue[1:]
-		s.note, s.bad = m.says, false
+		s.note, s.bad = m.op.says, false
 	}
 	key := s.key()
 	if len(s.queue) == 0 {
@@ -170,10 +174,10 @@ func (s *settings) next() tea.Cmd {
 	return func() tea.Msg {
 		edits, err := op.edits(info)
 		if err != nil {
-			return settingsSavedMsg{s, info, "", err}
+			return settingsSavedMsg{s, op, info, err}
 		}
 		now, err := s.agent.Change(s.ctx, edits)
-		return settingsSavedMsg{s, now, op.says, err}
+		return settingsSavedMsg{s, op, now, err}
 	}
 }
 
@@ -310,6 +314,9 @@ func (s *settings) head(f Frame, width int) []string {
 		return wrapped(r.why, width, f.Theme.Warn)
 	}
 	text := "reading"
+	if s.info.Set == nil && s.err != nil {
+		return wrapped(oneLine(s.err.Error()), width, f.Theme.Error)
+	}
 	if s.info.Set != nil {
 		text = "each change is saved at once, in " + shortPath(s.info.Set.Path, s.home)
 	}
@@ -360,7 +367,8 @@ func drawHead(row setRow, selected bool, width int, th Theme) string {
 	return fitLine("  "+th.Strong.Of(title)+gap+th.Dim.Of(value), width)
 }
 
-// foot says what keys do to the chosen row.
+// foot says what keys do to the chosen row, and how to close: where there is little
+// room the last of the others go.
 func (s *settings) foot(f Frame) string {
 	var keys []string
 	row := s.chosen()
@@ -373,7 +381,11 @@ func (s *settings) foot(f Frame) string {
 	if row.move != nil {
 		keys = append(keys, f.Keys.Key(ActMoveUp)+", "+f.Keys.Key(ActMoveDown)+" move")
 	}
-	return strings.Join(append(keys, f.Keys.Key(ActClose)+" close"), " · ")
+	closes := f.Keys.Key(ActClose) + " close"
+	for room := s.box(f).w - 6; len(keys) > 1 && plain.Width(strings.Join(append(keys, closes), " · ")) > room; {
+		keys = keys[:len(keys)-1]
+	}
+	return strings.Join(append(keys, closes), " · ")
 }
 
 // Cursor is where something is written.

@@ -199,29 +199,47 @@ func (s *settings) toolRows() []setRow {
 
 func (s *settings) looksRows() []setRow {
 	a := s.info.Set.Appearance
-	same := func(v string) string { return v }
 	mouse := s.scalar("appearance.mouse", "Mouse", map[bool]string{true: "on", false: "off"}[a.Mouse])
 	mouse.enter = func() tea.Cmd {
 		return s.set("appearance.mouse", s.saved("appearance.mouse", "the mouse is "+map[bool]string{true: "off", false: "on"}[a.Mouse]), !a.Mouse)
 	}
-	rows := []setRow{s.chooses(s.scalar("appearance.theme", "Theme", a.Theme), ThemeNames(), same), mouse}
-	_, problems := NewKeymap(a.Keys)
+	theme := s.scalar("appearance.theme", "Theme", a.Theme)
+	theme.enter = func() tea.Cmd {
+		themes, _ := NewThemes(a.Themes)
+		s.child = newThemePicker("Theme", themes, a.Theme, func(name string) tea.Msg {
+			return settingMsg{s, func() tea.Cmd {
+				return s.set("appearance.theme", s.saved("appearance.theme", "the theme is "+name), name)
+			}}
+		})
+		return nil
+	}
+	rows := []setRow{theme, mouse, s.chooses(s.scalar("appearance.diff", "Changes", diffWord(a.Diff)), []string{"auto", oneColumn}, diffWord)}
+	problems := LookProblems(a)
 	keys := says("keys:note", "keys: as they come; appearance.keys in setup.json changes them")
 	if len(a.Keys) > 0 {
 		keys.title = fmt.Sprintf("keys: %d of your own, in appearance.keys of setup.json", len(a.Keys))
 	}
 	rows = append(rows, keys)
 	for i, p := range problems {
-		rows = append(rows, setRow{key: fmt.Sprintf("keys:%d", i), title: strings.TrimPrefix(p.Error(), "appearance."), level: 1, fixed: true, marked: true})
+		rows = append(rows, setRow{key: fmt.Sprintf("looks:%d", i), title: strings.TrimPrefix(p.Error(), "appearance."), level: 1, fixed: true, marked: true})
 	}
 	return rows
 }
 
-// looksChanged takes theme and mouse as they are now.
-func (r *Root) looksChanged(info SettingsInfo) {
-	a := info.Set.Appearance
-	r.looks.Theme, r.looks.Mouse = a.Theme, a.Mouse
-	r.restyle()
+// looksChanged takes a value of the appearance as it is saved, after a change of
+// it: of one that was only shown and could not be saved too. Other changes leave
+// what the user switched for now.
+func (r *Root) looksChanged(at string, info SettingsInfo) {
+	switch a := info.Set.Appearance; at {
+	case "appearance.theme":
+		r.themes, _ = NewThemes(a.Themes)
+		r.wear(a.Theme)
+	case "appearance.mouse":
+		r.looks.Mouse = a.Mouse
+	case "appearance.diff":
+		r.looks.Diff = a.Diff
+		r.chat.tr.beside(a.Diff != oneColumn)
+	}
 }
 
 // picks opens the picker of models in place of the list.

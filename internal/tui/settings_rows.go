@@ -97,7 +97,11 @@ func says(key, text string) setRow { return setRow{key: key, title: text, fixed:
 
 // set is the change of one value; nil takes it out of the file.
 func (s *settings) set(at, says string, value any) tea.Cmd {
-	return s.change(s.key(), settingOp{says: says, edits: func(info SettingsInfo) ([]SettingEdit, error) {
+	looks := ""
+	if strings.HasPrefix(at, "appearance.") {
+		looks = at
+	}
+	return s.change(s.key(), settingOp{says: says, looks: looks, edits: func(info SettingsInfo) ([]SettingEdit, error) {
 		e, err := edit(info, setup.ParsePath(at), value)
 		return []SettingEdit{e}, err
 	}})

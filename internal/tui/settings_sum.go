@@ -29,7 +29,12 @@ func (s *settings) sumRows() []setRow {
 		}
 		row.enter = func() tea.Cmd {
 			return s.picks("In place of "+refText(x.Ref), session.Model{Provider: x.Ref.Provider, Model: x.Ref.Model, API: s.apiOf(x.Ref.Provider)}, func(m ModelInfo) tea.Cmd {
-				if i >= len(s.sums) {
+				i := i
+				if i >= len(s.sums) || s.sums[i].Ref != x.Ref { // the list was changed meanwhile
+					i = slices.IndexFunc(s.sums, func(o Summarizer) bool { return o.Ref == x.Ref })
+				}
+				if i < 0 {
+					s.note, s.bad = refText(x.Ref)+" is not in the list any more: nothing is replaced.", true
 					return nil
 				}
 				return s.sumsAre(fmt.Sprintf("sum:%d", i), replaced(s.sums, i, refOf(m)), "summarizer "+fmt.Sprint(i+1)+" is "+m.Model.String())

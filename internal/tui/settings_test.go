@@ -246,6 +246,15 @@ func TestSettingsThatCantBeSaved(t *testing.T) { // SET-1: it says so and restor
 		s.settle()
 		s.sees("no space left on device")
 	})
+	// The choice comes back to where it was before the first of what was not saved.
+	onStage(t, 80, 24, noColours(), func(s *stage) { s.ready(three) }, func(s *stage) {
+		s.a.kept.slow, s.a.kept.noSave = make(chan struct{}), errors.New("disk full")
+		s.press("/summarizers<enter><alt+down><alt+down>")
+		s.wantChosen("3. acme/a")
+		close(s.a.kept.slow)
+		s.settle()
+		s.wantChosen("1. acme/a")
+	})
 	// What is quicker than the disk is saved in order.
 	onStage(t, 80, 24, noColours(), func(s *stage) { s.ready(three) }, func(s *stage) {
 		s.a.kept.slow = make(chan struct{})
@@ -461,6 +470,7 @@ func TestModelPicker(t *testing.T) { // SET-3
 	scene(t, func(s *stage) {
 		s.begun()
 		l, _ := newModelList(t.Context(), s.a, "Models", session.Model{}, nil)
+		s.open(l.p)
 		modelsMsg{list: l, rows: acme("new"), live: true}.on(s.Root)
 		modelsMsg{list: l, rows: acme("old", "older"), note: "catalogue"}.on(s.Root)
 		if len(l.p.rows) != 1 || l.p.rows[0].Title != "new" || l.p.Says != "catalogue" {

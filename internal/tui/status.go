@@ -115,8 +115,8 @@ func laid(pieces []*part, l look) string {
 // the user's own choice.
 func chosenWords(id Identity, s session.State) string {
 	switch {
-	case id.Puppet:
-		return " (a puppet)"
+	case id.Puppet != "":
+		return " (a person)"
 	case id.Script:
 		return " (a script)"
 	}

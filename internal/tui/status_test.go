@@ -45,7 +45,7 @@ func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
 	script := id
 	script.Script = true
 	none, puppet, priced := id, script, id
-	puppet.Puppet = true
+	puppet.Puppet = "/tmp/pages"
 	priced.Price = func(session.UsageOf) (float64, bool) { return 0.5, true }
 	by := func(who, reason string) (s session.State) {
 		s.Branch.ChosenBy, s.Branch.Reason = who, reason
@@ -73,7 +73,7 @@ func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
 		{"window of another model", id, other, "acme/other · ask · ⎇ main · ~/work/greet | 120k tokens"},
 		{"unknown window, beyond the estimate", id, beyond, "acme/large · ask · ⎇ main · ~/work/greet | 120k tokens"},
 		{"a script", script, session.State{}, "acme/large (a script) · ask · ⎇ main · ~/work/greet | new"}, // PRV-11
-		{"a puppet", puppet, session.State{}, "acme/large (a puppet) · ask · ⎇ main · ~/work/greet | new"},
+		{"a puppet", puppet, session.State{}, "acme/large (a person) · ask · ⎇ main · ~/work/greet | new"},
 		{"by the router", id, by("router", ""), "acme/large (router) · ask · ⎇ main · ~/work/greet | new"},
 		{"by flag, thinking", id, by("flag", "high"), "acme/large (--model) · ask · thinks high · ⎇ main · ~/work/greet | new"},
 		{"by prices", priced, state(1234, 0, "provider", used, paid), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · ~$0.542"},

@@ -89,7 +89,7 @@ func newTranscript(l look) *transcript {
 
 // restyle draws everything anew, in another look.
 func (t *transcript) restyle(l look) {
-	l.sides = t.look.sides
+	l.sides = t.look.sides // as a key may have set it
 	t.look = l
 	t.gen++
 	for _, r := range t.rows {

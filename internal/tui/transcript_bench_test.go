@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"varve/internal/harness/drive"
 	"varve/internal/session"
@@ -141,5 +142,31 @@ func BenchmarkResume(b *testing.B) {
 		tr := newTranscript(inkLook(s.at))
 		tr.add(tail)
 		tr.view(120, 40)
+	}
+}
+
+// TUI-3, case TUI-05: a search through 10,000 rows, and the longest that it keeps
+// a key waiting.
+func BenchmarkSearch10k(b *testing.B) {
+	s := items(b, 10_000)
+	tr := newTranscript(inkLook(s.at))
+	tr.kept = 1 << 30
+	tr.add(s.entries)
+	tr.unfold()
+	for _, query := range []string{"zebra", "done", "o"} { // none, in each answer, nearly everywhere
+		b.Run(query, func(b *testing.B) {
+			var longest time.Duration
+			for b.Loop() {
+				tr.view(120, 40)
+				f := newFind(query, tr)
+				for f.works(tr) {
+					began := time.Now()
+					f.step(tr)
+					longest = max(longest, time.Since(began))
+					tr.sweep()
+				}
+			}
+			b.ReportMetric(float64(longest.Microseconds())/1000, "ms/longest-step")
+		})
 	}
 }

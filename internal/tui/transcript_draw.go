@@ -25,7 +25,7 @@ const (
 // answer that comes only from its open block on.
 func (r *row) draw(t *transcript) {
 	w := max(t.width, narrow)
-	fresh := r.width == w && r.gen == t.gen && (r.full == t.all || r.kind == rowAssistant)
+	fresh := r.width == w && r.gen == t.gen && r.full == t.all
 	clock := 0
 	if r.counts() {
 		clock = int(r.time(t.now) / time.Second)

@@ -276,7 +276,11 @@ func TestAnythingGoes(t *testing.T) {
 				rt.Errorf("wakes in %v", tr.wake())
 			}
 			if tr.following() && height > 0 {
-				if want := lastShown(tr); want != "" && lines[len(tr.shown)-1] != "" || len(tr.shown) > 0 && tr.shown[len(tr.shown)-1].row != lastRow(tr) {
+				if want := lastShown(tr); len(tr.shown) == 0 {
+					if want != "" {
+						rt.Errorf("a view of %d by %d that follows shows nothing, its last row %q", width, height, want)
+					}
+				} else if want != "" && lines[len(tr.shown)-1] != "" || tr.shown[len(tr.shown)-1].row != lastRow(tr) {
 					rt.Errorf("a view that follows ends with %q", lines[len(tr.shown)-1])
 				}
 			}

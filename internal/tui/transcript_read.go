@@ -193,10 +193,10 @@ func (d *reader) again(act Action) {
 	case d.find == nil:
 		d.note = d.r.frame.Keys.Key(ActReadFind) + " searches first"
 	case act == ActReadOlder:
-		d.find.goTo(-1)
+		d.find.goTo(-1, d.tr)
 		d.goes()
 	default:
-		d.find.goTo(1)
+		d.find.goTo(1, d.tr)
 		d.goes()
 	}
 }

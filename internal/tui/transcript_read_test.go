@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
@@ -276,7 +277,7 @@ func TestSearchFindsWhatIsDrawn(t *testing.T) { // TUI-3
 			}
 			at, _ := f.place()
 			order = append(order, at)
-			f.goTo(-1)
+			f.toward, f.said = -1, ""
 		}
 		for i, at := range order {
 			if at != want-i {
@@ -351,30 +352,56 @@ func TestGoldenTranscript(t *testing.T) { // TUI-3, TUI-9
 	moment(t, "read_searching", "A search is being written in the last line, with the cursor in it.",
 		Options{}, func(s *stage) { s.talk() }, func(s *stage) { s.press("<ctrl+o>/挨拶 🐈") })
 	moment(t, "read_empty", "Nothing was said: that is said, and the keys stand in the foot.", Options{}, nil, func(s *stage) { s.press("<ctrl+o>") })
-	moment(t, "read_sides", "An edit in a window of 120 columns: what was and what is stand side by side, without a border; in smaller ones it is said how wide that has to be.",
+	moment(t, "read_sides", "An edit in a window of 120 columns: what was and what is stand side by side, without a border; in smaller ones one column. Wide characters on both sides keep to their half.",
 		Options{}, func(s *stage) {
 			q := s.edits(int64(len(fileWas)), int64(len(fileIs)))
-			s.a.bodies = map[want]string{{q, 1}: fileWas + "\n// 挨拶 🐈 " + strings.Repeat("a long line ", 8) + "\n", {q, 2}: fileIs}
-		}, func(s *stage) { s.press("<ctrl+o>d") })
+			const wide = "// 挨拶 🐈 日本語の長い文章です。端末の幅で正しく折り返される必要があります。"
+			s.a.bodies = map[want]string{{q, 1}: fileWas + "\n" + wide + "古い\n", {q, 2}: fileIs + "\n" + wide + "新しい " + strings.Repeat("a long line ", 4) + "\n"}
+		}, func(s *stage) { s.press("<ctrl+o>") })
 	moment(t, "read_nothing", "The text is nowhere: the foot says so, and a question that waits is told above it.",
 		Options{}, func(s *stage) { s.talk(); s.works("go on"); s.question("bash", `{"command":"ls"}`, "ls") }, func(s *stage) { s.press("<ctrl+o>/nowhere at all<enter>") })
 }
 
-// Changes stand side by side where there is room, and go back with the same key.
+// Changes stand side by side where there is room and in one column elsewhere; a
+// new file has one side. A key changes it, and so does the setting.
 func TestChangesSideBySide(t *testing.T) { // TUI-3
+	const two, one = "4 -     return  1", "   4 -     return  1\n"
+	beside := two + strings.Repeat(" ", 43) + "4 +     return 2"
 	onStage(t, 120, 40, noColours(), nil, func(s *stage) {
 		q := s.edits(int64(len(fileWas)), int64(len(fileIs)))
 		s.a.bodies = map[want]string{{q, 1}: fileWas, {q, 2}: fileIs}
 		s.now()
-		s.press("<ctrl+o>d")
-		s.sees("4 -     return  1"+strings.Repeat(" ", 43)+"4 +     return 2", "changes are side by side")
-		s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
-		s.sees("   4 -     return  1\n")
+		s.sees(beside)
+		s.press("<ctrl+o>")
+		s.sees(beside)
+		s.send(tea.WindowSizeMsg{Width: 119, Height: 40})
+		s.sees(one)
 		s.press("d")
 		s.sees("side by side needs a window of 120 columns")
 		s.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+		s.sees(beside)
 		s.press("d")
-		s.sees("   4 -     return  1\n")
+		s.sees(one, "changes are in one column")
+		s.press("d")
+		s.sees(beside, "changes are side by side")
+	})
+	onStage(t, 120, 40, noColours(), nil, func(s *stage) { // a file that was empty
+		q := s.edits(0, int64(len(fileIs)))
+		s.a.bodies = map[want]string{{q, 1}: "", {q, 2}: fileIs}
+		s.now()
+		s.sees("\n     4 +     return 2\n")
+	})
+	onStage(t, 120, 40, Options{Looks: setup.Appearance{Diff: "unified", Theme: "auto", Mouse: true}, Colors: colorprofile.NoTTY}, func(s *stage) { s.ready(`{"appearance":{"diff":"unified"}}`) }, func(s *stage) {
+		q := s.edits(int64(len(fileWas)), int64(len(fileIs)))
+		s.a.bodies = map[want]string{{q, 1}: fileWas, {q, 2}: fileIs}
+		s.now()
+		s.sees(one)
+		s.press("/settings<enter><end><enter>")
+		s.clickOn("Changes  ", "")
+		s.press("side by side<enter>")
+		s.sees("Changes                 side by side where there is room")
+		s.press("<esc>")
+		s.sees(beside)
 	})
 }
 
@@ -393,8 +420,40 @@ func TestTranscriptSearchFromAbove(t *testing.T) { // TUI-3
 		s.sees("uncommon\n  word", "“uncommonword”: 1 of 1")
 		s.press("<home>")
 		s.lacks("uncommon\n")
-		s.press("N") // it stands there already
-		s.sees("no match below")
+		s.press("N") // from what is in view
+		s.sees("uncommon\n  word")
+		s.press("Nn")
+		s.sees("“uncommonword”: 1 of 1, no m")
+	})
+}
+
+// In an item that is larger than the window too a search goes on from what is in
+// view, and begins there.
+func TestTranscriptSearchInTallItem(t *testing.T) { // TUI-3
+	onStage(t, 60, 20, noColours(), func(s *stage) {
+		s.begun()
+		var out strings.Builder
+		for i := 1; i <= 400; i++ {
+			fmt.Fprintf(&out, "line %d\n", i)
+			if i%50 == 0 {
+				fmt.Fprintf(&out, "a marmot, the %d.\n", i/50)
+			}
+		}
+		s.a.put(session.ShellRan{}, "$ make\n"+out.String())
+	}, func(s *stage) {
+		s.press("<ctrl+o>/marmot<enter>")
+		s.sees("the 8.", "8 of 8")
+		s.press("n")
+		s.sees("the 7.", "7 of 8")
+		s.press("<home>")
+		s.lacks("the 1.")
+		s.press("N")
+		s.sees("the 1.", "1 of 8")
+		s.press("G")
+		s.press("n")
+		s.sees("the 8.", "8 of 8")
+		s.press("<home>/marmot<enter>") // none above: the first below
+		s.sees("the 1.", "1 of 8")
 	})
 }
 

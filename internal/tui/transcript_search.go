@@ -14,7 +14,8 @@ import (
 // texts that are looked through, and of texts that are drawn.
 const (
 	findBytes = 256 << 10
-	findDrawn = 64 << 10
+	findDrawn = 32 << 10
+	findRow   = 256 // what the drawing of a row counts, however short its text is
 )
 
 // A find is a search through the transcript. Rows are looked through from the
@@ -45,12 +46,8 @@ const lastPlace = 1 << 30
 // newFind looks for a text from the end of the view upwards.
 func newFind(text string, t *transcript) *find {
 	end := t.base + len(t.rows)
-	f := &find{needle: newNeedle(text), low: end, high: end, toward: -1, first: true, k: lastPlace}
-	for i := len(t.shown) - 1; i >= 0 && f.row == nil; i-- {
-		if r := t.shown[i].row; r.kind != rowLive {
-			f.row = r
-		}
-	}
+	f := &find{needle: newNeedle(text), low: end, high: end, first: true, k: lastPlace}
+	f.goTo(-1, t)
 	return f
 }
 
@@ -112,7 +109,7 @@ func (f *find) step(t *transcript) {
 		}
 		texts += r.size()
 		if f.look(t, r) > 0 {
-			drawn += r.size()
+			drawn += findRow + r.size()
 		}
 	}
 	f.resolve(t)
@@ -163,7 +160,8 @@ func (f *find) resolve(t *transcript) {
 	case !t.whole && !t.barred && t.first > 1:
 		t.older = true
 		return
-	case f.first:
+	case f.first: // nothing is above the end of the view: below it, then
+		f.k--
 		if i, k = f.next(1); i < 0 {
 			f.stops(t, "")
 			return
@@ -245,8 +243,48 @@ func (t *transcript) reveal(r *row, n int) {
 	t.scroll(-t.height / 3)
 }
 
-// goTo looks for the next place up or down.
-func (f *find) goTo(toward int) { f.toward, f.said = toward, "" }
+// goTo looks for the next place up or down: from where the search stands, or where
+// that is not in view, from there.
+func (f *find) goTo(toward int, t *transcript) {
+	f.toward, f.said = toward, ""
+	shown := slices.DeleteFunc(slices.Clone(t.shown), func(l line) bool { return l.row.kind == rowLive })
+	if len(shown) == 0 || f.inView(t) {
+		return
+	}
+	if toward < 0 {
+		from := shown[len(shown)-1]
+		f.row, f.k = from.row, f.above(t, from.row, from.n+1, lastPlace)
+		return
+	}
+	f.row, f.k = shown[0].row, f.above(t, shown[0].row, shown[0].n, 0)-1
+}
+
+// inView reports whether the place where the search stands is seen.
+func (f *find) inView(t *transcript) bool {
+	seen := func(n int) bool {
+		return slices.ContainsFunc(t.shown, func(l line) bool { return l.row == f.row && l.n == n })
+	}
+	i := t.index(f.row)
+	if i < 0 {
+		return false
+	}
+	places := f.in(t.lines(i))
+	return f.k >= 0 && f.k < len(places) && slices.ContainsFunc(places[f.k], func(s span) bool { return seen(s.line) })
+}
+
+// above is how many of a row's places begin before one of its lines. What a folded
+// row hides has no line: those are as many as is said.
+func (f *find) above(t *transcript, r *row, line, folded int) (n int) {
+	if r.shut {
+		return folded
+	}
+	for _, place := range f.in(t.lines(t.index(r))) {
+		if place[0].line < line {
+			n++
+		}
+	}
+	return n
+}
 
 // place is which of how many places the search is at, from 1.
 func (f *find) place() (at, of int) {

@@ -90,7 +90,7 @@ func (u UsageInfo) Lines(w int) []string {
 			}
 		}
 		if sum.Untold > 0 {
-			for _, l := range plain.Wrap(fmt.Sprintf("Of %d %s the provider told no tokens: they are not in these sums.", sum.Untold, plural(sum.Untold, "request")), w-2) {
+			for _, l := range plain.Wrap(untoldWords(sum.Untold), w-2) {
 				out = append(out, "  "+l)
 			}
 		}
@@ -125,6 +125,10 @@ func (r UsageRow) sentence() string {
 		s += " · thinking " + told(r.Reasoning)
 	}
 	return s + " · cost " + r.money() + " · requests " + r.requests()
+}
+
+func untoldWords(n int) string {
+	return fmt.Sprintf("Of %d %s the provider told no tokens: they are not in these sums.", n, plural(n, "request"))
 }
 
 func told(n int) string { return words.Tokens(session.Tokens{N: n, By: "provider"}) }

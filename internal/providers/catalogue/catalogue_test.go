@@ -111,7 +111,7 @@ func TestFetch(t *testing.T) { // PRV-8: refreshed on demand, whole or not at al
 	}))
 	defer srv.Close()
 	path := filepath.Join(t.TempDir(), "state", "models.json")
-	c, err := Fetch(context.Background(), srv.URL, path, day)
+	c, err := Fetch(context.Background(), nil, srv.URL, path, day)
 	if err != nil || c.Date != "2026-12-01" {
 		t.Fatal(c, err)
 	}
@@ -135,7 +135,7 @@ func TestFetch(t *testing.T) { // PRV-8: refreshed on demand, whole or not at al
 		"large": "[" + strings.Repeat(" ", mostBytes) + list[1:],
 	} {
 		answer = bad
-		if _, err := Fetch(context.Background(), srv.URL, path, day); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "nothing is changed") {
+		if _, err := Fetch(context.Background(), nil, srv.URL, path, day); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "nothing is changed") {
 			t.Errorf("%s: %v", what, err)
 		}
 		if now, _ := os.ReadFile(path); string(now) != string(kept) {
@@ -143,17 +143,17 @@ func TestFetch(t *testing.T) { // PRV-8: refreshed on demand, whole or not at al
 		}
 	}
 	look()
-	if _, err := Fetch(context.Background(), "http://models.example/x", path, day); err == nil || !strings.Contains(err.Error(), "https") {
+	if _, err := Fetch(context.Background(), nil, "http://models.example/x", path, day); err == nil || !strings.Contains(err.Error(), "https") {
 		t.Errorf("plain http: %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "list.json")
 	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Fetch(context.Background(), file, path, day); err != nil {
+	if _, err := Fetch(context.Background(), nil, file, path, day); err != nil {
 		t.Error(err)
 	}
-	if _, err := Fetch(context.Background(), file+".gone", path, day); err == nil {
+	if _, err := Fetch(context.Background(), nil, file+".gone", path, day); err == nil {
 		t.Error("a file that is not there was fetched")
 	}
 }
@@ -195,7 +195,7 @@ func TestFetchedIsReadAsItWas(t *testing.T) { // whatever a list says, reading i
 		if err := os.WriteFile(from, []byte(text), 0o600); err != nil {
 			rt.Fatal(err)
 		}
-		got, err := Fetch(context.Background(), from, path, day)
+		got, err := Fetch(context.Background(), nil, from, path, day)
 		if err != nil {
 			return
 		}

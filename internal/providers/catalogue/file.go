@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -136,9 +137,10 @@ func sound(list []catwalk.Provider) error {
 }
 
 // Fetch reads a list from an https address or a file and keeps it at path, in
-// place of the one before; with an error that one stays.
-func Fetch(ctx context.Context, from, path string, now time.Time) (*Catalogue, error) {
-	b, err := get(ctx, from)
+// place of the one before; with an error that one stays. A nil client is the shared
+// one.
+func Fetch(ctx context.Context, client *http.Client, from, path string, now time.Time) (*Catalogue, error) {
+	b, err := get(ctx, client, from)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +168,7 @@ func Fetch(ctx context.Context, from, path string, now time.Time) (*Catalogue, e
 	return of(s.Date, s.Providers), nil
 }
 
-func get(ctx context.Context, from string) ([]byte, error) {
+func get(ctx context.Context, client *http.Client, from string) ([]byte, error) {
 	u, err := url.Parse(from)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		f, err := os.Open(from)
@@ -183,7 +185,7 @@ func get(ctx context.Context, from string) ([]byte, error) {
 	if h := u.Hostname(); u.Scheme == "http" && h != "127.0.0.1" && h != "localhost" && h != "::1" {
 		return nil, fmt.Errorf("%s: plain http reaches this machine alone; use https", from)
 	}
-	b, e := providers.Get(ctx, providers.Endpoint{Provider: "catalogue", BaseURL: from}, from, nil, fetchTime)
+	b, e := providers.Get(ctx, providers.Endpoint{Provider: "catalogue", BaseURL: from, Client: client}, from, nil, fetchTime)
 	if e != nil {
 		return nil, fmt.Errorf("%s: %w; nothing is changed", u.Redacted(), e)
 	}
