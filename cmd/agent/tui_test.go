@@ -229,7 +229,7 @@ func playWrite(h *tuiHouse) { // TUI-4, TUI-12
 	x.in("\t")
 	x.sees("> /context")
 	x.in(keyEnter)
-	x.sees("╭─ Context", "layer")
+	x.sees("╭─ Context", "tool definitions")
 	x.in(keyEsc)
 	x.gone("╭─")
 	x.in("/nonsense")
