@@ -11,6 +11,7 @@ import (
 // Messages that the painter serves itself; the model sees none of them.
 type (
 	redrawMsg struct{}
+	deafMsg   struct{ err error }
 	notifyMsg string
 	execMsg   struct {
 		cmd  *exec.Cmd

@@ -67,6 +67,7 @@ type painter struct {
 	crash  atomic.Pointer[PanicError]
 	signal atomic.Pointer[SignalError]
 	lost   error // the terminal is gone
+	deaf   error // nothing can be read from it any more
 	ends   chan os.Signal
 }
 
@@ -101,6 +102,9 @@ func (p *painter) filter(_ tea.Model, msg tea.Msg) (pass tea.Msg) {
 	case notifyMsg:
 		p.write([]byte(notification(string(m), p.screen.term, p.getenv("TMUX") != "")))
 		return nil
+	case deafMsg:
+		p.deaf, p.closing = m.err, true
+		return tea.QuitMsg{}
 	case redrawMsg:
 		p.screen.redraw()
 		p.urgent = true
