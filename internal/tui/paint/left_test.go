@@ -42,6 +42,15 @@ func TestLeftAsFound(t *testing.T) { // TUI-10, case TUI-07
 			x.await("the screen again", func() bool { return strings.Contains(x.bytes(m), "\x1b[?1049h") && x.shows("resumed") })
 			x.in("\x11")
 		}, "DEMO-EXIT err=<nil>", 0},
+		{"stopped unasked", "RATE=100", func(x *terminal) {
+			m := x.mark()
+			signal(syscall.SIGTSTP)(x)
+			x.writes(m, "Stopped")
+			m = x.mark()
+			x.in("fg\r")
+			x.await("the screen again", func() bool { return strings.Contains(x.bytes(m), "\x1b[?1049h") && x.shows("ok|") })
+			x.in("\x11")
+		}, "DEMO-EXIT err=<nil>", 0},
 		{"an editor", "", func(x *terminal) {
 			m := x.mark()
 			x.in("\x05")

@@ -70,7 +70,7 @@ func Run(ctx context.Context, m tea.Model, o Options) (tea.Model, error) {
 }
 
 func newPainter(ctx context.Context, m tea.Model, o Options) *painter {
-	p := &painter{Options: o, in: o.In, out: o.Out, model: m, answered: make(chan struct{})}
+	p := &painter{Options: o, in: o.In, out: o.Out, model: m, answered: make(chan struct{}), goesOn: make(chan struct{}, 1)}
 	if p.in == nil {
 		p.in = os.Stdin
 	}
