@@ -56,6 +56,7 @@ func TestInterface(t *testing.T) {
 		{"compaction", playCompaction},
 		{"notices", playNotices},
 		{"notices of before", playNoticesOfBefore},
+		{"quit summarizing", playQuitSummarizing},
 		{"storm", playStorm},
 		{"orphan", playOrphan},
 		{"plain", playPlain},
