@@ -64,7 +64,7 @@ reply *
 		return out.String()
 	}
 
-	answer := agent("run", "needle "+raw)
+	answer := agent("run", "--model", "script/m"+raw, "needle "+raw)
 	if answer != "needle"+raw+"\tend\n" {
 		t.Errorf("a pipe got %q", answer)
 	}
@@ -111,7 +111,7 @@ reply *
 		t.Errorf("%q", shown)
 	}
 	errs.Reset()
-	if run([]string{"session", "show", raw}, strings.NewReader(""), &errs, &errs) == 0 || strings.ContainsAny(errs.String(), "\x1b\a") {
+	if run([]string{"models", "show", "nobody" + raw + "/m"}, strings.NewReader(""), &errs, &errs) == 0 || strings.ContainsAny(errs.String(), "\x1b\a") {
 		t.Errorf("%q", errs.String())
 	}
 }
