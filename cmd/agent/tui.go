@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
@@ -97,11 +98,13 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 	}
 	// The interface ends by its own keys and signals: the painter sees to both.
 	d := newDesk(context.WithoutCancel(ctx), m, o, path)
+	left := holdSignals()
 	if lines {
 		err = showLines(ctx, e, d, tui.LinearOptions{Prompt: strings.Join(args, " "), Draft: draft, GoOn: m.goOn})
 	} else {
 		err = m.paint(ctx, e, d, strings.Join(args, " "), draft)
 	}
+	left()
 	closeErr := d.Close()
 	bye := m.goodbye(e, d, closeErr)
 	var sig *paint.SignalError
@@ -126,6 +129,26 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 		return bye
 	}
 	return sessionErr(closeErr)
+}
+
+// closingTime is how long closing a session may take before a signal ends the program all the same.
+const closingTime = 3 * time.Second
+
+// holdSignals keeps signals that come behind the interface's own from ending the program before its log is
+// closed, up to its very end. left says that the interface was left.
+func holdSignals() (left func()) {
+	held := make(chan os.Signal, 8)
+	signal.Notify(held, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	return func() {
+		end := time.Now().Add(closingTime)
+		go func() {
+			for s := range held {
+				if time.Now().After(end) {
+					os.Exit((&paint.SignalError{Signal: s.(syscall.Signal)}).ExitCode())
+				}
+			}
+		}()
+	}
 }
 
 // paint shows the screen until it is left.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"varve/internal/providers/scripted"
 )
@@ -210,9 +211,19 @@ func playPlain(h *tuiHouse) { // TUI-9, TUI-10, TUI-5
 	x.in(keyCtrlC)
 	x.tells("Stopping. Ctrl+C again quits.")
 	x.tells("Interrupted.")
-	x.in(keyCtrlC)
-	x.in(keyCtrlC)
+	stop := make(chan struct{})
+	go func() { // again and again: what is closed then is closed whole
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+				_, _ = x.host.WriteString(keyCtrlC)
+			}
+		}
+	}()
 	x.ends(exitDone)
+	close(stop)
 	if out := x.output(); strings.ContainsAny(strings.ReplaceAll(out, "^C", ""), "\x1b\a") {
 		h.t.Errorf("a sequence in plain mode: %q", out)
 	}

@@ -51,6 +51,7 @@ type machine struct {
 	grants    sync.Mutex
 	granted   []string // rules that were allowed since the settings were read
 	goOn      bool     // go on with the paused turn
+	windows   windows  // what servers on this machine have told
 }
 
 func newMachine(f *flags) (*machine, error) {
@@ -199,6 +200,11 @@ func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session
 	limits := set.Limits(setup.ModelRef{Provider: model.Provider, Model: model.Model})
 	if known, ok := published(model, p.BaseURL); ok && known.Window > 0 {
 		t.Window = session.Capacity{N: known.Window, Source: "catalogue"}
+	}
+	if limits.ContextWindow == nil && p.Local() {
+		if n := m.windows.reported(ctx, t.Endpoint, model.Model); n > 0 {
+			t.Window = session.Capacity{N: n, Source: "reported"}
+		}
 	}
 	if limits.ContextWindow != nil {
 		t.Window = session.Capacity{N: *limits.ContextWindow, Source: "setting"}

@@ -330,3 +330,34 @@ func TestSummaryRowsAreSafe(t *testing.T) { // TUI-9
 		}
 	}
 }
+
+// What a summary and a notice say breaks between words, in the box and where all of
+// it is read; writing without spaces breaks between its characters.
+func TestSummaryBreaksAtWords(t *testing.T) { // TUI-2, TUI-8
+	long := strings.Repeat("sedimentary layering ", 30)
+	tp := newTape(t)
+	tp.say("tell me")
+	tp.put(session.CheckpointCommitted{Kind: "text", Fingerprints: session.Text{B: 1}}, session.HandoffIs+"## Objective\n"+long+"\n"+strings.Repeat("地層は語る", 30), "[]")
+	tp.put(session.ItemReplaced{Item: session.Seq(2).Item(), Why: "repair"}, long)
+	for _, w := range []int{40, 41, 57, 80} {
+		for _, open := range []bool{false, true} {
+			tr := newTranscript(plainLook(plainTime()))
+			tr.add(tp.entries)
+			tr.all = open
+			shown := strings.Join(tr.view(w, 200), "\n")
+			if n := strings.Count(shown, "語"); open && n != 30 || !open && strings.Count(shown, "more line") == 0 {
+				t.Errorf("%d columns, %d of 30 characters, open %v:\n%s", w, n, open, shown)
+			}
+			for line := range strings.SplitSeq(shown, "\n") {
+				for _, word := range strings.Fields(line) {
+					if strings.ContainsAny(word, "sedmntarylig") && strings.Contains("sedimentary layering", word) && word != "sedimentary" && word != "layering" && len(word) > 2 {
+						t.Errorf("%d columns: %q is cut in %q", w, word, line)
+					}
+				}
+				if plain.Width(line) > w {
+					t.Errorf("%d columns: %q", w, line)
+				}
+			}
+		}
+	}
+}
