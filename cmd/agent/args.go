@@ -3,11 +3,15 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"varve/internal/setup"
+	"varve/internal/tui/plain"
 	"varve/internal/words"
 )
 
@@ -19,6 +23,7 @@ const (
 	whichValue   = "which value? It comes behind the key"
 	whichModel   = "which model? Give it as provider/model; `agent models` lists them"
 	whichPrompt  = "what is to be done? It is one argument, in quotes"
+	whichFocus   = "what is to be kept in particular? It is one argument, in quotes"
 	whichRequest = "which request? Give its number"
 )
 
@@ -34,6 +39,14 @@ func takes(least int, questions ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// oneLine is a text of others as one line that can't drive a terminal (TUI-9).
+func oneLine(s string) string { return plain.Clean(words.OneLine(s)) }
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
 }
 
 // shownValue is a value of setup.json as it may be said: no key, and nothing that

@@ -24,8 +24,12 @@ func contextCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "context ID", Short: "Show what fills the model's window, and when it is summarized", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
-			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
-				st := s.State(cmp.Or(branch, s.LastBranch()))
+			return withSession(e, f, args[0], func(m *machine, s *harness.Session) error {
+				branch := cmp.Or(branch, s.LastBranch())
+				if _, err := s.Lineage(branch); err != nil {
+					return operationErr(err, branch)
+				}
+				st := s.State(branch)
 				r := m.report(c.Context(), s, st)
 				if *asJSON {
 					printJSON(e.out, r)

@@ -97,7 +97,7 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 		p := demo.Puppet{Dir: d.puppet}
 		m.puppet, provider = d.puppet, demo.PuppetProvider
 		if d.run {
-			p.Say = func(s string) { fmt.Fprintln(e.err, s) }
+			p.Say = func(s string) { fprintln(e.err, s) }
 		}
 		handle = p.Handle
 	} else {
