@@ -49,7 +49,7 @@ func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4, case SES-14
 	x.in(keyEnter)
 	x.sees("This is main.")
 	x.await("main without the branch's words", func() bool { return !strings.Contains(x.screen(), "only in the branch") })
-	x.sees("branch main")
+	x.sees("· on main ·")
 	x.says("/tree") // BRN-6, BRW-3
 	x.sees("▸ main")
 	x.in(keyDelete)
@@ -62,7 +62,7 @@ func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4, case SES-14
 	x.sees("✓ b2 is deleted", "  b2", "deleted: what was written in it")
 	x.in(keyEsc)
 	x.gone("Sessions · branches of")
-	x.gone("branch main")
+	x.gone("· on main ·")
 	x.says("on main still")
 	x.sees("You said: on main still")
 	x.quits()

@@ -149,7 +149,7 @@ func playForkBeside(h *tuiHouse) { // LOG-6, LOG-14, TUI-4
 	y.in(keyEnter)
 	y.sees("Another window works here")
 	y.in("f")
-	y.sees("You said: me too", "branch b2")
+	y.sees("You said: me too", "on b2")
 	if y.shows("▌ story") {
 		h.t.Error("the branch holds the other window's turn")
 	}
