@@ -31,7 +31,7 @@ func (s *settings) modelRows() []setRow {
 		if p, ok := set.Provider(now.Provider); ok {
 			now.API = p.API
 		}
-		return s.picks("The model of new sessions", now, func(m ModelInfo) tea.Cmd {
+		return s.picks("The model of new sessions", now, nil, func(m ModelInfo) tea.Cmd {
 			return s.change(s.key(), settingOp{
 				says: s.saved("model.model", "new sessions begin with "+m.Model.String()),
 				edits: func(info SettingsInfo) ([]SettingEdit, error) {
@@ -242,8 +242,8 @@ func (r *Root) looksChanged(at string, info SettingsInfo) {
 	}
 }
 
-// picks opens the picker of models in place of the list.
-func (s *settings) picks(title string, now session.Model, then func(ModelInfo) tea.Cmd) tea.Cmd {
+// picks opens the picker of models in place of the list; in may say where a model stands already.
+func (s *settings) picks(title string, now session.Model, in func(session.Model) string, then func(ModelInfo) tea.Cmd) tea.Cmd {
 	l, cmd := newModelList(s.ctx, s.agent, title, now, func(m ModelInfo) tea.Msg {
 		return settingMsg{s, func() tea.Cmd {
 			if m.Model.Model == "" { // it only needs a key
@@ -255,6 +255,7 @@ func (s *settings) picks(title string, now session.Model, then func(ModelInfo) t
 			return tea.Batch(used, then(m))
 		}}
 	})
+	l.in = in
 	s.child = l.p
 	return cmd
 }
