@@ -61,6 +61,34 @@ func (s *settings) routerRows() []setRow {
 	return []setRow{says("router:note", text)}
 }
 
+// roomText says in a few words when a conversation is made shorter, and by whom.
+func (s *settings) roomText() string {
+	switch c := s.info.Set.Context.Compaction; c.Effective() {
+	case "standalone":
+		return "summarized by models, " + s.roomAt()
+	case "provider":
+		return "summarized by the provider, " + s.roomAt()
+	case "disabled":
+		return "summarized with /compact alone"
+	default:
+		return c.Effective()
+	}
+}
+
+func (s *settings) roomShort() string {
+	if s.info.Set.Context.Compaction.Effective() == "disabled" {
+		return "by hand"
+	}
+	return s.roomAt()
+}
+
+func (s *settings) roomAt() string {
+	if n := s.info.Set.Context.Compaction.ThresholdTokens; n != nil {
+		return "at " + tokensShort(*n)
+	}
+	return "at 80 %"
+}
+
 // roomRows are the budget and when a conversation is made shorter (CMP-1, CMP-2).
 func (s *settings) roomRows() []setRow {
 	c := s.info.Set.Context

@@ -62,7 +62,7 @@ func (s *settings) sumRows() []setRow {
 	if len(s.sums) == 0 {
 		return append(rows, says("sum:note", "the agent's own model is asked, with its reasoning"))
 	}
-	return append(rows, says("sum:note", "asked in this order and nobody else, from the next turn or /compact on"))
+	return append(rows, says("sum:note", "asked in this order, and no others; from the next summary on"))
 }
 
 // stands says that a model is on the list, "" for one that is not. It may be on it twice: it is asked twice then.

@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"varve/internal/session"
+	"varve/internal/setup"
 )
 
 // Rows that hold what is typed are shown without those that only hold its
@@ -58,5 +61,37 @@ func TestAddingSaysWhatIsThere(t *testing.T) {
 	})
 	if got := modelNote(ModelInfo{Model: session.Model{Model: "x"}, Window: 32_800, By: "reported"}); got != "32.8k (reported)" {
 		t.Errorf("%q", got)
+	}
+}
+
+// In a small window settings say which rows are in view, and all keys of the
+// chosen row; what is only said is said whole. // SET-1, TUI-9
+func TestSettingsInASmallWindow(t *testing.T) {
+	onStage(t, 40, 12, noColours(), func(s *stage) { s.ready(three) }, func(s *stage) {
+		s.press("/settings<enter>")
+		s.sees("· rows 1–7 of 8", "each change is saved at once", "Enter open · Esc leave", "Context and compaction    at 80 %")
+		s.lacks("in ~/…", "Appearance")
+		s.press("<end>")
+		s.sees("· rows 2–8 of 8", "Appearance")
+		s.press("<esc>/summarizers<enter>")
+		s.sees("Alt+Up/Down move · Delete remove", "Enter replace · Esc leave")
+		s.press("<down><down><down>")
+		s.lacks("move · Delete")
+		s.press("<down><up>")
+		s.sees("asked in this order, and no", "others; from the next summary on")
+		s.press("<home><down><down>")
+		s.sees("Enter fold · Esc leave")
+		s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
+		s.wantChosen("Summarization models")
+		s.sees("asked in this order, and no others; from the next summary on", "summarized by models, at 80 %", "each change is saved at once, in ")
+		s.lacks("rows 1–")
+	})
+	for mode, want := range map[string]string{"provider": "summarized by the provider, at 80 %", "disabled": "summarized with /compact alone"} {
+		set := &setup.Setup{}
+		set.Context.Compaction.Mode = mode
+		s := &settings{info: SettingsInfo{Set: set}}
+		if got := s.roomText(); got != want {
+			t.Errorf("%s: %q", mode, got)
+		}
 	}
 }
