@@ -72,9 +72,9 @@ func playFilesBack(h *tuiHouse) { // BRN-8, BRW-3, SES-16, SES-17
 	x.says("/rollback")
 	x.sees("▸ v1  change it", "files of ", ": 1 restored")
 	x.in(keyEnter)
-	x.sees("Back to where you were before v1 went back.", "│ modify made.txt ")
+	x.sees("Revert v1 is taken back: what it left is here again.", "│ modify made.txt ")
 	x.in("b")
-	x.sees("Back to where you were before v1 went back.", "Hello, friend.")
+	x.sees("Revert v1 is taken back: what it left is here again.", "Hello, friend.")
 	holds(x, "two\n")
 	// Once more is nothing, and is said so.
 	x.says("/rollback v1")

@@ -95,3 +95,71 @@ func TestSettingsInASmallWindow(t *testing.T) {
 		}
 	}
 }
+
+// The keys say what they do to the chosen row of the tree, and their place does
+// not jump; a fork says where it began, an empty one that it has nothing yet. // BRW-2, BRW-3
+func TestTreeSaysWhatKeysDo(t *testing.T) {
+	onStage(t, 80, 24, noColours(), func(s *stage) {
+		s.begun()
+		many(s.a)
+		tree := aTree()
+		tree.Limbs = append(tree.Limbs, Limb{Name: "b5", Parent: "main", From: 39}, Limb{Name: "b6", Parent: "main", From: 3})
+		s.a.trees = map[string]Tree{"s1": tree}
+	}, func(s *stage) {
+		s.press("<ctrl+s>")
+		s.sees("Alt+F fork from its end", "Alt+R revert…", "Alt+B take a revert back…", "Delete delete…", "$/tokens")
+		s.lacks("scroll the preview")
+		s.press("<tab>")
+		s.sees("Shift+Up scroll the preview")
+		s.press("<tab><alt+t>")
+		for _, c := range []struct{ row, fork, revert, rollback string }{
+			{"main  “the first", "Alt+F fork from its end", "Alt+R revert…", "Alt+B take a revert back…"},
+			{"└ b6", "Alt+F fork from its end", "Alt+R revert…", "Alt+B take a revert back…"},
+			{"│ · the first of all", "Alt+F fork before it", "Alt+R revert to before it", "Alt+B take a revert back…"},
+			{"│ ↶ revert v1", "Alt+F fork what it left", "Alt+R revert…", "Alt+B go there again"},
+			{"│ ↶ revert v2", "Alt+F fork what it left", "Alt+R revert…", "Alt+B take it back"},
+			{"│ ◆ checkpoint", "Alt+F fork behind it", "Alt+R revert…", "Alt+B take a revert back…"},
+		} {
+			for s.press("<home>"); !strings.Contains(s.screen(), "▸ "+strings.Replace(c.row, "└ b6", "├ b6", 1)); {
+				was := s.chosenLine()
+				if s.press("<down>"); s.chosenLine() == was {
+					t.Fatalf("no row %q:\n%s", c.row, s.screen())
+				}
+			}
+			s.sees(c.fork, c.revert, c.rollback)
+			if y := lineOf(s.screen(), "Enter open"); y != 20 {
+				t.Errorf("%s: the keys begin in row %d", c.row, y)
+			}
+		}
+		s.sees("begins where v2 of main went back from, nothing new yet", "begins before “the first of all”, nothing new yet")
+	})
+}
+
+func lineOf(screen, holds string) int {
+	for y, l := range strings.Split(screen, "\n") {
+		if strings.Contains(l, holds) {
+			return y
+		}
+	}
+	return -1
+}
+
+// What is quoted is cut behind a word, where it has one. // TUI-9
+func TestQuotesEndAtWords(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"Rule: never change go.mod. Rounding must be half to even", 40, "Rule: never change go.mod. Rounding…"},
+		{"short", 40, "short"},
+		{"one two three", 8, "one two…"},
+		{"one two three", 9, "one two…"},
+		{"unbreakable", 6, "unbre…"},
+		{"日本語の挨拶を直す", 9, "日本語の…"},
+	} {
+		if got := wholeWords(c.text, c.width); got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
