@@ -59,7 +59,7 @@ func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4, case SES-14
 	x.in(keyDelete)
 	x.sees("Delete b2 of")
 	x.in("y")
-	x.sees("✓ b2 is deleted", "  b2", "deleted: what was written in it")
+	x.sees("✓ b2 is deleted", "└ b2", "deleted: what was written in it")
 	x.in(keyEsc)
 	x.gone("Sessions · branches of")
 	x.gone("· on main ·")

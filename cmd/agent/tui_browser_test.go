@@ -155,7 +155,7 @@ func playBrowserRefuses(h *tuiHouse) { // BRW-3, BRW-4
 	y.in(keyAltT)
 	y.sees("▸ main  “story”")
 	y.in(keyDown)
-	y.sees("▸   · story")
+	y.sees("▸ └ · story")
 	y.in(keyAltR)
 	y.sees("✗ another window or process is working on this branch")
 	y.in(keyEsc)

@@ -127,21 +127,19 @@ func TestTreeSaysWhatKeysDo(t *testing.T) {
 				}
 			}
 			s.sees(c.fork, c.revert, c.rollback)
-			if y := lineOf(s.screen(), "Enter open"); y != 20 {
-				t.Errorf("%s: the keys begin in row %d", c.row, y)
+		}
+		b := s.overlays[0].(*browser)
+		for w := 40; w <= 140; w++ {
+			first := len(b.layout(frameOf(w, 24)).foot)
+			for i := range b.lines {
+				b.list.Select(i)
+				if n := len(b.layout(frameOf(w, 24)).foot); n != first {
+					t.Fatalf("at %d columns the keys take %d rows, and %d on row %d", w, first, n, i)
+				}
 			}
 		}
 		s.sees("begins where v2 of main went back from, nothing new yet", "begins before “the first of all”, nothing new yet")
 	})
-}
-
-func lineOf(screen, holds string) int {
-	for y, l := range strings.Split(screen, "\n") {
-		if strings.Contains(l, holds) {
-			return y
-		}
-	}
-	return -1
 }
 
 // What is quoted is cut behind a word, where it has one. // TUI-9
