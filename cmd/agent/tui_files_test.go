@@ -72,9 +72,9 @@ func playFilesBack(h *tuiHouse) { // BRN-8, BRW-3, SES-16, SES-17
 	x.says("/rollback")
 	x.sees("▸ v1  change it", "files of ", ": 1 restored")
 	x.in(keyEnter)
-	x.sees("Back to where you were before v1 went back.", "│ modify made.txt ")
+	x.sees("Revert v1 is taken back: what it left is here again.", "│ modify made.txt ")
 	x.in("b")
-	x.sees("Back to where you were before v1 went back.", "Hello, friend.")
+	x.sees("Revert v1 is taken back: what it left is here again.", "Hello, friend.")
 	holds(x, "two\n")
 	// Once more is nothing, and is said so.
 	x.says("/rollback v1")
@@ -149,7 +149,7 @@ func playForkBeside(h *tuiHouse) { // LOG-6, LOG-14, TUI-4
 	y.in(keyEnter)
 	y.sees("Another window works here")
 	y.in("f")
-	y.sees("You said: me too", "branch b2")
+	y.sees("You said: me too", "on b2")
 	if y.shows("▌ story") {
 		h.t.Error("the branch holds the other window's turn")
 	}

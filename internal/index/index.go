@@ -30,7 +30,7 @@ type Info struct {
 	Title     string // its name, or its first user message, on one line
 	Named     bool   // Title was given by a person
 	Created   time.Time
-	Changed   time.Time
+	Changed   time.Time // when something was last said or done
 	Size      int64
 	Model     string
 	Open      bool   // its last turn has no end
@@ -259,7 +259,9 @@ func (i *Info) take(raws []jsonl.Raw) (turn bool) {
 		if err != nil {
 			continue
 		}
-		i.Changed = e.At
+		if isNews(e.Type) {
+			i.Changed = e.At
+		}
 		switch ev := e.Event.(type) {
 		case session.SessionRenamed:
 			i.Title, i.Named = textOf(e, &ev.Title), true

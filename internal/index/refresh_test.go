@@ -19,7 +19,7 @@ import (
 	"varve/internal/session"
 )
 
-var deep = cmp.AllowUnexported(Branch{}, chosen{})
+var deep = cmp.AllowUnexported(Branch{}, chosen{}, counted{}, Revert{})
 
 // known is what an index in a state folder says after a look at the files.
 func known(t testing.TB, dir, state string) []Info {
@@ -45,15 +45,59 @@ func TestWhatAListNeedsOfBranches(t *testing.T) { // BRW-1, BRW-2
 		Open: true, Whole: true, Messages: 7, Usage: use,
 		Branches: []Branch{
 			{
-				Name: "main", First: "first words", Created: at(1), Changed: at(20), Model: "p/two", Messages: 5, Usage: use,
-				Reverts: []Revert{{"v1", 16, "first words"}},
+				Name: "main", First: "first words", Created: at(1), Changed: at(20), Model: "p/two", Messages: 4, Usage: use,
+				Reverts: []Revert{{"v1", 16, "first words", 4}},
 			},
 			{Name: "b2", Parent: "main", From: 7, Reach: 6, Purpose: "fork", Title: "the other way", First: "on the branch", Created: at(10), Changed: at(13), Model: "p/two", Messages: 1, Open: true},
-			{Name: "b3", Parent: "main", From: 3, Reach: 2, Purpose: "fork", First: "to be deleted", Created: at(11), Changed: at(15), Model: "p/one", Messages: 1, Deleted: true},
+			{Name: "b3", Parent: "main", From: 3, Reach: 2, Purpose: "fork", First: "to be deleted", Created: at(11), Changed: at(14), Model: "p/one", Messages: 1, Deleted: true},
 		},
 	}
-	if d := cmp.Diff(want, rows[0], cmpopts.IgnoreUnexported(Branch{}), cmpopts.IgnoreFields(Info{}, "Path", "Size")); d != "" {
+	if d := cmp.Diff(want, rows[0], cmpopts.IgnoreUnexported(Branch{}, Revert{}), cmpopts.IgnoreFields(Info{}, "Path", "Size")); d != "" {
 		t.Error(d)
+	}
+}
+
+// A branch has the messages that its view has, after each step and from an index
+// that was saved before it; a fork, a revert and a name make a session no newer. // BRW-1, BRN-4
+func TestRevertedMessagesAreNotCounted(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	before := func(at session.Seq) session.Reference {
+		return session.Reference{Branch: "main", Seq: at, Select: "before"}
+	}
+	c := &chain{}
+	path := put(t, dir, "x", c.line(t, fact("main", session.SessionCreated{Format: 1, ID: "x", Workspace: "/w", Program: "test"}))+c.line(t, fact("main", said, "one")))
+	for _, step := range []struct {
+		fact              session.Fact
+		messages, changed int
+		reverted          string
+	}{
+		{fact("main", answer(nil), "first"), 2, 3, ""},
+		{fact("main", said, "two"), 3, 4, ""},
+		{fact("main", answer(nil), "second"), 4, 5, ""},
+		{fact("main", session.BranchReverted{To: before(4), Left: 5, Label: "v1"}, "two"), 2, 5, "v1"},
+		{fact("main", session.SessionRenamed{By: "user"}, "A name"), 2, 5, "v1"},
+		{fact("main", session.BranchRolledBack{Label: "v1", To: 5, Left: 7}), 4, 5, ""},
+		{fact("main", session.BranchReverted{To: before(4), Left: 8, Label: "v2"}, "two"), 2, 5, "v2"},
+		{fact("main", said, "another two"), 3, 10, ""},
+		{fact("main", session.BranchReverted{To: before(2), Left: 10, Label: "v3"}, "one"), 0, 10, "v3"},
+		{fact("main", session.BranchRolledBack{Label: "v2", To: 8, Left: 11}), 4, 10, ""},
+	} {
+		appendTo(t, path, c.line(t, step.fact))
+		for _, in := range []string{state, t.TempDir()} { // read on, and read whole
+			rows := known(t, dir, in)
+			if len(rows) != 1 || len(rows[0].Branches) != 1 {
+				t.Fatal(rows)
+			}
+			b := rows[0].Branches[0]
+			if b.Messages != step.messages || b.Reverted != step.reverted || rows[0].Changed.Minute() != step.changed || b.Changed.Minute() != step.changed {
+				t.Errorf("behind event %d: %d messages, reverted %q, changed at %d and %d; want %+v", c.seq, b.Messages, b.Reverted, rows[0].Changed.Minute(), b.Changed.Minute(), step)
+			}
+		}
+	}
+	appendTo(t, path, c.line(t, fact("b2", session.BranchCreated{Name: "b2", From: before(4), Purpose: "fork"})))
+	rows := known(t, dir, state)
+	if b := rows[0].Branches[1]; b.Messages != 0 || b.Changed.Minute() != 13 || rows[0].Changed.Minute() != 10 {
+		t.Errorf("%+v, the session changed at %v", b, rows[0].Changed)
 	}
 }
 

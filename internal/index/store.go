@@ -18,7 +18,7 @@ import (
 // The file: this line, the data directory, the number of rows, the rows, and a
 // checksum over all before it. Numbers are varints, strings have their length
 // before them. A change of the rows is another number in the line.
-const magic = "varve sessions 3\n"
+const magic = "varve sessions 4\n"
 
 // sessionID is the id that a path names.
 func sessionID(path string) string {
@@ -152,16 +152,25 @@ func (e *encoder) row(r *row) {
 		e.int(b.Messages)
 		e.usage(b.Usage)
 		e.flags(b.Open, b.Deleted)
+		e.str(b.Reverted)
 		e.int(len(b.Reverts))
 		for _, v := range b.Reverts {
 			e.str(v.Label)
 			e.num(int64(v.At))
 			e.str(v.Preview)
+			e.int(v.had)
 		}
 		e.int(len(b.models))
 		for _, c := range b.models {
 			e.num(int64(c.at))
 			e.str(c.model)
+		}
+		e.int(len(b.counts))
+		last := counted{}
+		for _, c := range b.counts { // as steps, which are small
+			e.num(int64(c.at) - int64(last.at))
+			e.int(c.n - last.n)
+			last = c
 		}
 	}
 }
@@ -263,14 +272,23 @@ func (d *decoder) row(r *row) {
 		b.Created, b.Changed, b.Messages = d.time(), d.time(), d.int()
 		d.usage(&b.Usage)
 		d.flags(&b.Open, &b.Deleted)
+		b.Reverted = d.str()
 		for range d.count() {
-			b.Reverts = append(b.Reverts, Revert{d.str(), session.Seq(d.num()), d.str()})
+			b.Reverts = append(b.Reverts, Revert{d.str(), session.Seq(d.num()), d.str(), d.int()})
 		}
 		if n := d.count(); n > 0 {
 			b.models = make([]chosen, n)
 			for j := range b.models {
 				b.models[j] = chosen{session.Seq(d.num()), d.str()}
 				b.Model = b.models[j].model
+			}
+		}
+		if n := d.count(); n > 0 {
+			b.counts = make([]counted, n)
+			at, had := int64(0), 0
+			for j := range b.counts {
+				at, had = at+d.num(), had+d.int()
+				b.counts[j] = counted{session.Seq(at), had}
 			}
 		}
 	}

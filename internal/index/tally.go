@@ -43,15 +43,17 @@ type Branch struct {
 	Title    string // a name that it was given, or ""
 	First    string // its own first user message, on one line
 	Created  time.Time
-	Changed  time.Time
+	Changed  time.Time // when something was last said or done in it; it was made, where nothing was
 	Model    string
-	Messages int
+	Messages int    // that it has now: what a revert left is not among them
+	Reverted string // the label of a revert behind which nothing was said yet, or ""
 	Usage    Usage
 	Open     bool // its turn has no end
 	Deleted  bool
 	Reverts  []Revert
 
 	models []chosen // so that a fork or a revert finds what was chosen at its place
+	counts []counted
 }
 
 // A Revert can be taken back by its label (BRN-4).
@@ -59,6 +61,15 @@ type Revert struct {
 	Label   string
 	At      session.Seq
 	Preview string
+
+	had int // messages of the branch that it left
+}
+
+// counted is how many messages a branch had before one of the user's, or behind a
+// branch operation.
+type counted struct {
+	at session.Seq
+	n  int
 }
 
 type chosen struct {
@@ -81,10 +92,34 @@ func (b *Branch) modelAt(at session.Seq) string {
 	return ""
 }
 
+// countAt is how many messages a branch had at a place of its own.
+func (b *Branch) countAt(r session.Reference) int {
+	if r.Branch != b.Name || r.Select == "empty" {
+		return 0 // what it took over is another's
+	}
+	for _, c := range slices.Backward(b.counts) {
+		if c.at <= r.Seq {
+			return c.n
+		}
+	}
+	return 0
+}
+
+// isNews reports whether an event is the user's or the model's doing: forks,
+// reverts and names make nothing newer.
+func isNews(kind string) bool {
+	switch kind {
+	case "session.created", "user.said", "reply.completed", "reply.rejected", "turn.ended", "shell.ran":
+		return true
+	}
+	return false
+}
+
 func cloneBranches(all []Branch) []Branch {
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].Reverts, all[i].models = slices.Clone(all[i].Reverts), slices.Clone(all[i].models)
+		all[i].counts = slices.Clone(all[i].counts)
 	}
 	return all
 }
@@ -92,13 +127,14 @@ func cloneBranches(all []Branch) []Branch {
 // A tally adds lines up to what a list shows of them.
 type tally struct {
 	*Info
-	spoke *bool
-	ats   [][]byte // the time of the last event of each branch, as it stands
+	begun *bool
+	ats   [][]byte // the time of the last event of each branch that is news, as it stands
 	last  int      // the branch of the last event, -1 before any
+	spoke int      // and that of the last one that is news
 }
 
-func newTally(i *Info, spoke *bool) *tally {
-	return &tally{Info: i, spoke: spoke, ats: make([][]byte, len(i.Branches)), last: -1}
+func newTally(i *Info, begun *bool) *tally {
+	return &tally{Info: i, begun: begun, ats: make([][]byte, len(i.Branches)), last: -1, spoke: -1}
 }
 
 // branch is the index of a branch, which is made where it is not there.
@@ -122,7 +158,9 @@ func (t *tally) line(raw []byte) (session.Entry, error) {
 		e, err := session.Decode(raw)
 		if err == nil {
 			t.last = t.branch([]byte(e.Branch))
-			t.ats[t.last] = e.At.AppendFormat(t.ats[t.last][:0], time.RFC3339Nano)
+			if isNews(e.Type) {
+				t.ats[t.last], t.spoke = e.At.AppendFormat(t.ats[t.last][:0], time.RFC3339Nano), t.last
+			}
 			t.apply(&t.Branches[t.last], e)
 		}
 		return e, err
@@ -142,7 +180,9 @@ func (t *tally) line(raw []byte) (session.Entry, error) {
 		}
 	}
 	t.last = t.branch(env.Branch)
-	t.ats[t.last] = append(t.ats[t.last][:0], env.At...)
+	if counts && isNews(string(env.Type)) {
+		t.ats[t.last], t.spoke = append(t.ats[t.last][:0], env.At...), t.last
+	}
 	if counts {
 		t.apply(&t.Branches[t.last], e)
 	}
@@ -162,8 +202,8 @@ func (t *tally) apply(b *Branch, e session.Entry) {
 		t.Info.Model = ev.Model.String()
 		b.choose(e.Seq, t.Info.Model)
 	case session.UserSaid:
-		if !*t.spoke {
-			*t.spoke = true
+		if !*t.begun {
+			*t.begun = true
 			t.First = textOf(e, ev.Text)
 			if !t.Named {
 				t.Info.Title = t.First
@@ -175,14 +215,18 @@ func (t *tally) apply(b *Branch, e session.Entry) {
 		if ev.Turn == 0 {
 			b.Open = true
 		}
+		b.counts = append(b.counts, counted{e.Seq, b.Messages})
 		t.Info.Messages++
 		b.Messages++
+		b.Reverted = ""
 	case session.ShellRan:
 		t.Info.Messages++
 		b.Messages++
+		b.Reverted = ""
 	case session.ReplyCompleted:
 		t.Info.Messages++
 		b.Messages++
+		b.Reverted = ""
 		t.Info.Usage.add(ev.Usage)
 		b.Usage.add(ev.Usage)
 	case session.ReplyRejected:
@@ -210,11 +254,18 @@ func (t *tally) apply(b *Branch, e session.Entry) {
 		b.Deleted, b.Open = true, false
 	case session.BranchReverted:
 		b.Open = false
-		b.Reverts = append(b.Reverts, Revert{ev.Label, e.Seq, textOf(e, &ev.Preview)})
+		b.Reverts = append(b.Reverts, Revert{ev.Label, e.Seq, textOf(e, &ev.Preview), b.Messages})
+		b.Messages, b.Reverted = b.countAt(ev.To), ev.Label
+		b.counts = append(b.counts, counted{e.Seq, b.Messages})
 		b.choose(e.Seq, t.modelOf(ev.To))
 	case session.BranchRolledBack:
 		b.Open = false
 		b.choose(e.Seq, b.modelAt(ev.To))
+		if i := slices.IndexFunc(b.Reverts, func(v Revert) bool { return v.Label == ev.Label }); i >= 0 {
+			b.Messages = b.Reverts[i].had
+		}
+		b.Reverted = ""
+		b.counts = append(b.counts, counted{e.Seq, b.Messages})
 	}
 }
 
@@ -236,8 +287,13 @@ func (t *tally) finish() {
 			t.Branches[i].Changed = when.UTC()
 		}
 	}
-	if t.last >= 0 && !t.Branches[t.last].Changed.IsZero() {
-		t.Info.Changed = t.Branches[t.last].Changed
+	for i := range t.Branches {
+		if t.Branches[i].Changed.IsZero() {
+			t.Branches[i].Changed = t.Branches[i].Created.UTC()
+		}
+	}
+	if t.spoke >= 0 && !t.Branches[t.spoke].Changed.IsZero() {
+		t.Info.Changed = t.Branches[t.spoke].Changed
 	}
 	t.Info.Open = slices.ContainsFunc(t.Branches, func(b Branch) bool { return b.Open })
 }

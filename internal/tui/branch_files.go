@@ -140,7 +140,7 @@ func (m operateMsg) goal() string {
 	case drive.Revert:
 		return "Back to before “" + m.title() + "”."
 	case drive.RollBack:
-		return "Back to where you were before " + o.Label + " went back."
+		return "Revert " + o.Label + " is taken back: what it left is here again."
 	case FilesBack:
 		return "Files as they were before the restore of " + m.what + "."
 	case drive.Fork:
@@ -148,11 +148,41 @@ func (m operateMsg) goal() string {
 			return "A new branch that ends before “" + m.title() + "”. Files alone make no branch."
 		}
 	}
-	return "A new branch, from here. Files alone make no branch."
+	if m.in == nil {
+		return "A new branch, from here. Files alone make no branch."
+	}
+	return "A new branch that begins " + m.begins() + ". Files alone make no branch."
+}
+
+// begins is where a fork begins, in the browser.
+func (m operateMsg) begins() string {
+	switch {
+	case m.what != "":
+		return "before “" + m.title() + "”"
+	case m.in.revert != nil:
+		return "where " + m.in.revert.Label + " went back from"
+	case m.in.mark != nil:
+		return "behind that checkpoint of " + m.in.branch
+	}
+	return "at the end of " + m.in.branch
 }
 
 // title is the message that it is about, as a title.
-func (m operateMsg) title() string { return plain.Truncate(oneLine(m.what), 40) }
+func (m operateMsg) title() string { return wholeWords(oneLine(m.what), 40) }
+
+// wholeWords cuts a text to at most width columns, behind a word where there is
+// one.
+func wholeWords(s string, width int) string {
+	cut := plain.Truncate(s, width)
+	if cut == s {
+		return s
+	}
+	kept := strings.TrimSuffix(cut, "…")
+	if i := strings.LastIndexByte(kept, ' '); i > 0 && !strings.HasPrefix(s[len(kept):], " ") {
+		kept = kept[:i]
+	}
+	return strings.TrimRight(kept, " ") + "…"
+}
 
 // choices are the harmless one, which Enter takes, and what can be done.
 func (m plannedMsg) choices() []Choice {

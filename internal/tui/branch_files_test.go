@@ -144,7 +144,7 @@ func TestEveryFileLeftAloneIsShown(t *testing.T) {
 		asks, may string
 	}{
 		"revert":       {left, "/revert<enter><enter>", []string{"Conversation, files, or both?", "Back to before “the second”.", "▸ c  Conversation only"}, "drive.Revert", "Files are as they were."},
-		"rollback":     {left, "/rollback v1<enter>", []string{"Conversation, files, or both?", "Back to where you were before v1 went back.", "▸ c  Conversation only"}, "drive.RollBack", "Files are as they were."},
+		"rollback":     {left, "/rollback v1<enter>", []string{"Conversation, files, or both?", "Revert v1 is taken back: what it left is here again.", "▸ c  Conversation only"}, "drive.RollBack", "Files are as they were."},
 		"fork":         {left, "/fork<enter><down><enter>", []string{"A new branch that ends before", "▸ c  Conversation only"}, "drive.Fork", "Files are as they were."},
 		"back already": {there, "/rollback v1<enter>", []string{"v1 is taken back already", "▸ n  Leave them"}, "", ""},
 	} {
@@ -175,7 +175,7 @@ func TestRollbackSaysWhatIsHeld(t *testing.T) {
 			goesBack(s)
 			s.a.branches.held = held
 			s.press("/rollback v1<enter>")
-			s.sees("✓ Back to where you were before v1 went back.")
+			s.sees("✓ Revert v1 is taken back: what it left is here again.")
 			if got := strings.Contains(s.screen(), "What waited in the queue"); got != held {
 				t.Errorf("held %v:\n%s", held, s.screen())
 			}
@@ -313,9 +313,9 @@ func TestForkAndRollbackAskToo(t *testing.T) {
 		s.press("b")
 		s.sees("A new branch; /tree leads back to the other. 1 file restored. /rollback lists the restore of files too.")
 		s.press("/rollback v3<enter>")
-		s.sees("Back to where you were before v3 went back.")
+		s.sees("Revert v3 is taken back: what it left is here again.")
 		s.press("b")
-		s.sees("Back to where you were before v3 went back.", "1 file restored.")
+		s.sees("Revert v3 is taken back: what it left is here again.", "1 file restored.")
 		if s.asksOf("drive.Fork") != 1 || s.asksOf("drive.RollBack") != 1 || s.asksOf("restore") != 2 {
 			t.Errorf("%q", s.a.did)
 		}

@@ -57,7 +57,7 @@ func TestBranchCommands(t *testing.T) {
 			t.Errorf("asked for %v", s.a.did)
 		}
 		s.press("/tree<enter>")
-		s.sees("main", "· here", "b2  a try", "1 of yours", "b3", "deleted")
+		s.sees("main", "3 of yours, here", "b2  a try", "1 of yours", "b3", "deleted")
 		s.press("a try<enter>")
 		if n := s.asksOf("open  b2"); n != 1 {
 			t.Errorf("asked for %v", s.a.did)
@@ -105,13 +105,13 @@ func TestRevertElsewhereIsSeen(t *testing.T) {
 func TestBranchIsNamed(t *testing.T) {
 	onStage(t, 80, 24, noColours(), func(s *stage) { s.begun() }, func(s *stage) {
 		s.sees("acme/large")
-		s.lacks("branch main")
+		s.lacks("on main")
 		s.a.branches.limbs = []Limb{{Name: "main", Here: true}, {Name: "b2", Parent: "main"}}
 		s.a.put(session.ToastPosted{Level: "info", Code: "saved", Args: map[string]string{"what": "it"}})
 		s.now()
-		s.lacks("branch main")
+		s.lacks("on main")
 		s.a.say("hello") // another window's branch is no news of this one
 		s.now()
-		s.sees("branch main")
+		s.sees("on main")
 	})
 }

@@ -197,9 +197,9 @@ func (m didMsg) says(k Keymap) (level, says string) {
 	if m.along != onlyFiles {
 		switch m.op.(type) {
 		case drive.Fork:
-			out = append(out, m.Branch+" is a new branch; "+k.Key(ActChoose)+" opens it.")
+			out = append(out, m.Branch+" begins "+m.begins()+"; "+k.Key(ActChoose)+" opens it, "+k.Key(ActBrowseDelete)+" deletes it.")
 		case drive.Revert:
-			out = append(out, m.goal(), k.Key(ActBrowseRollback)+" takes "+m.Label+" back.")
+			out = append(out, m.goal(), k.Key(ActBrowseRollback)+" takes revert "+m.Label+" back.")
 		default:
 			out = append(out, m.goal())
 			if m.Held {

@@ -35,7 +35,9 @@ type layout struct {
 func (b *browser) layout(f Frame) layout {
 	l := layout{box: boxFor(f, f.W, f.H), keys: f.Keys}
 	w, h := l.box.innerW(), l.box.innerH()
-	l.foot = b.foot(f, w, h)
+	wide := f.W >= browseWide
+	l.pane = (b.preview == 1 || b.preview == 0 && wide) && len(b.lines) > 0
+	l.foot = b.foot(f, w, h, l.pane)
 	says, whole := b.says()
 	l.said = []string{plain.Truncate(says, w)}
 	if whole {
@@ -55,8 +57,6 @@ func (b *browser) layout(f Frame) layout {
 	}
 	l.listW, l.listH = w, max(left, 1)
 	l.footY = l.box.y + l.box.h - 1 - len(l.foot)
-	wide := f.W >= browseWide
-	l.pane = (b.preview == 1 || b.preview == 0 && wide) && len(b.lines) > 0
 	switch {
 	case !l.pane:
 	case wide:
@@ -80,22 +80,32 @@ func (l layout) inPane(x, y int) bool {
 }
 
 // foot lays the keys into rows: as many as they need where there is room, else
-// one, of which a key shows the next part.
-func (b *browser) foot(f Frame, w, h int) [][]footKey {
+// one, of which a key shows the next part. There are as many for each row of the
+// tree, so that nothing jumps.
+func (b *browser) foot(f Frame, w, h int, pane bool) [][]footKey {
 	most := 1
-	if h >= 18 {
+	switch {
+	case h >= 20:
+		most = 4
+	case h >= 18:
 		most = 3
 	}
-	var keys []footKey
-	for _, k := range b.footKeys() {
-		if f.Keys.Key(k.act) != "" {
-			keys = append(keys, k)
-		}
+	kinds := []lineKind{sessionRow}
+	if b.tree != nil {
+		kinds = []lineKind{limbRow, messageRow, checkpointRow, revertRow, takenRow}
 	}
-	lay := func(w int) (rows [][]footKey) {
+	now := kinds[0]
+	if l, ok := b.chosen(); ok {
+		now = l.kind()
+	}
+	lay := func(kind lineKind, w int) (rows [][]footKey) {
 		used := 0
-		for _, k := range keys {
-			n := plain.Width(f.Keys.Key(k.act)+" "+k.says) + 3
+		for _, k := range b.footKeys(kind, pane) {
+			key := f.Keys.Key(k.act)
+			if key == "" {
+				continue
+			}
+			n := plain.Width(key) + 1 + plain.Width(k.says) + 3
 			if len(rows) == 0 || used+n-3 > w {
 				rows, used = append(rows, nil), 0
 			}
@@ -104,12 +114,21 @@ func (b *browser) foot(f Frame, w, h int) [][]footKey {
 		}
 		return rows
 	}
-	rows := lay(w)
-	if len(rows) <= most {
+	rows := lay(now, w)
+	high := len(rows)
+	for _, kind := range kinds {
+		if kind != now {
+			high = max(high, len(lay(kind, w)))
+		}
+	}
+	if high <= most {
+		for len(rows) < high {
+			rows = append(rows, nil)
+		}
 		return rows
 	}
 	more := footKey{ActBrowseKeys, "more"}
-	rows = lay(w - plain.Width(f.Keys.Key(more.act)+" "+more.says) - 3)
+	rows = lay(now, w-plain.Width(f.Keys.Key(more.act)+" "+more.says)-3)
 	return [][]footKey{append(rows[b.page%len(rows)], more)}
 }
 

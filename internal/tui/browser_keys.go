@@ -25,8 +25,37 @@ type footKey struct {
 	says string
 }
 
-// footKeys are in the order in which a narrow foot keeps them.
-func (b *browser) footKeys() []footKey {
+// A lineKind is what a row of the browser is, for what keys do to it.
+type lineKind int
+
+const (
+	sessionRow lineKind = iota // or a branch in the list
+	limbRow
+	messageRow
+	checkpointRow
+	revertRow
+	takenRow // a revert that was taken back
+)
+
+func (l browseLine) kind() lineKind {
+	switch {
+	case l.revert != nil && l.revert.Taken:
+		return takenRow
+	case l.revert != nil:
+		return revertRow
+	case l.mark != nil && l.mark.Checkpoint:
+		return checkpointRow
+	case l.mark != nil:
+		return messageRow
+	case l.limb != nil:
+		return limbRow
+	}
+	return sessionRow
+}
+
+// footKeys are what keys do to a row, in the order in which a narrow foot keeps
+// them. What asks first has an ellipsis.
+func (b *browser) footKeys(kind lineKind, pane bool) []footKey {
 	tree, folders := "tree", "all folders"
 	if b.tree != nil {
 		tree = "all sessions"
@@ -34,19 +63,35 @@ func (b *browser) footKeys() []footKey {
 	if b.all {
 		folders = "this folder"
 	}
+	fork, revert, rollback := "fork from its end", "revert…", "take a revert back…"
+	switch kind {
+	case messageRow:
+		fork, revert = "fork before it", "revert to before it"
+	case checkpointRow:
+		fork = "fork behind it"
+	case revertRow:
+		fork, rollback = "fork what it left", "take it back"
+	case takenRow:
+		fork, rollback = "fork what it left", "go there again"
+	}
 	keys := []footKey{
 		{ActChoose, "open"},
 		{ActClose, "close"},
 		{ActBrowseTree, tree},
-		{ActBrowseFork, "fork"},
-		{ActBrowseRevert, "revert"},
-		{ActBrowseRollback, "rollback"},
+		{ActBrowseFork, fork},
+		{ActBrowseRevert, revert},
+		{ActBrowseRollback, rollback},
 		{ActBrowseRename, "rename"},
 		{ActBrowseExport, "export"},
-		{ActBrowseDelete, "delete"},
+	}
+	if kind == sessionRow || kind == limbRow {
+		keys = append(keys, footKey{ActBrowseDelete, "delete…"})
 	}
 	if b.tree == nil {
 		keys = append(keys, footKey{ActBrowseFolders, folders}, footKey{ActBrowseSort, "sort"})
 	}
-	return append(keys, footKey{ActBrowsePreview, "preview"}, footKey{ActPeekUp, "scroll it"})
+	if !pane {
+		return append(keys, footKey{ActBrowsePreview, "preview"})
+	}
+	return append(keys, footKey{ActBrowsePreview, "hide the preview"}, footKey{ActPeekUp, "scroll the preview"})
 }

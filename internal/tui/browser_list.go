@@ -63,6 +63,7 @@ type browseLine struct {
 
 	indent string
 	limb   *Limb
+	begins string // of a branch: where it left its parent, "" for the first
 	mark   *Mark
 	revert *Revert
 }

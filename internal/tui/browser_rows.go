@@ -49,7 +49,7 @@ func (b *browser) columns(width int) columns {
 			}
 			return s.Size
 		}},
-		{"spent", 7, func(s SessionInfo, i int) string {
+		{"$/tokens", 8, func(s SessionInfo, i int) string {
 			if t := strings.TrimSuffix(branchOf(s, i).Spent, " tokens"); t != "" {
 				return t
 			}
@@ -103,9 +103,12 @@ func (b *browser) row(i, width int, cols columns, th Theme) string {
 	case l.head != "":
 		return th.Strong.Of(plain.Truncate(l.head, width))
 	case l.limb != nil:
-		title, note := l.treeText()
+		title, note, long := l.treeText()
 		item := listItem{Title: l.indent + title, Selected: i == b.list.at, Dim: l.limb.Deleted || l.revert != nil && l.revert.Taken}
 		room := max(width-plain.Width(note)-2, width/2)
+		if n := plain.Width(long) + 2; plain.Width(item.Title)+2+n <= width {
+			room, note = width-n, long
+		}
 		row := item.draw(room, 0, th)
 		if width-room > 2 {
 			note = "  " + plain.Truncate(note, width-room-2)
@@ -157,7 +160,7 @@ func (b *browser) detail() string {
 	case !ok:
 		return ""
 	case l.limb != nil:
-		title, note := l.treeText()
+		title, _, note := l.treeText()
 		if l.mark != nil || l.revert != nil {
 			title = "in " + l.limb.Name + ": " + strings.TrimLeft(title, "·◆↶ ")
 		}

@@ -94,6 +94,10 @@ func TestBrowserGoldens(t *testing.T) {
 	}, func(s *stage) { s.press("<ctrl+s>"); rest(s) })
 	moment(t, "browser_tree", "The branches of a session, each below its parent where it left it, with messages, a checkpoint and reverts; the one that was taken back says so.",
 		Options{}, func(s *stage) { set(s); s.a.trees = map[string]Tree{"": aTree(), "s1": aTree()} }, func(s *stage) { s.press("/tree<enter>"); rest(s) })
+	moment(t, "browser_tree_revert", "A revert is chosen: the keys say what they do to it, and what was left stands in the preview.",
+		Options{}, func(s *stage) { set(s); s.a.trees = map[string]Tree{"": aTree(), "s1": aTree()} }, func(s *stage) { s.press("/tree<enter><end><up><up>"); rest(s) })
+	moment(t, "browser_tree_message", "A message is chosen with the preview: the keys say what they do to it.",
+		Options{}, func(s *stage) { set(s); s.a.trees = map[string]Tree{"": aTree(), "s1": aTree()} }, func(s *stage) { s.press("/tree<enter><down>"); rest(s); s.press("<tab>"); rest(s) })
 	moment(t, "browser_refused", "A fork was refused, and the reason stands below the filter.", Options{}, set, func(s *stage) {
 		s.press("<ctrl+s>")
 		s.a.refusal = drive.ErrHeld
@@ -421,8 +425,8 @@ func TestTreeOfBranches(t *testing.T) {
 		s.press("/tree<enter>")
 		last := -1
 		for _, row := range []string{
-			"▸ main  “the first of all”", "  · the first of all", "    b2  with a bow", "      · with a bow", "      b4", "deleted", "  · 日本語 too", "  ↶ v1  went back to before “an old way”", "taken back",
-			"  ◆ checkpoint  Objective", "  ↶ v2  went back", "  · and short", "  b3  “of b3 in two lines",
+			"▸ main  “the first of all”", "  │ · the first of all", "  ├ b2  with a bow", "begins before “日本語 too, please”, 1 of yours", "  │ │ · with a bow", "  │ └ b4", "deleted", "  │ · 日本語 too",
+			"  │ ↶ revert v1  to before “an old way”", "taken back", "  │ ◆ checkpoint  Objective", "  │ ↶ revert v2  to before", "  │ · and short", "  └ b3  “of b3 in two lines",
 		} {
 			at := strings.Index(s.screen(), row)
 			if at <= last {
@@ -436,7 +440,7 @@ func TestTreeOfBranches(t *testing.T) {
 			t.Errorf("asked for %q", s.a.did)
 		}
 		s.press("<ctrl+s><down><alt+t>")
-		s.sees("branches of “Make the greeting polite”", "▸   b2  with a bow")
+		s.sees("branches of “Make the greeting polite”", "▸ ├ b2  with a bow")
 		s.press("<esc>")
 		s.sees("this folder, newest first", "▸ ├ b2  with a bow")
 		s.press("<esc>")
@@ -465,12 +469,13 @@ func TestBrowserActs(t *testing.T) {
 		})
 	}
 	const b2, s2 = "<down>", "<down><down><down>"
-	play(b2+"<alt+f>", "at s1 drive.Fork {From:{Branch:b2 Seq:0 Select:head}}", "b9 is a new branch; Enter opens it. Files are as they were.")
-	play(s2+"<alt+r>too<enter>", "at s2 drive.Revert {Branch:main Message:12", "Back to before “日本語 too", "Alt+B takes v1 back.")
-	play(s2+"<alt+b><enter>", "at s2 drive.RollBack {Branch:main Label:v2}", "Back to where you were before v2 went back.")
+	play(b2+"<alt+f>", "at s1 drive.Fork {From:{Branch:b2 Seq:0 Select:head}}", "b9 begins at the end of b2; Enter opens it, Delete deletes it. Files are as they were.")
+	play(s2+"<alt+r>too<enter>", "at s2 drive.Revert {Branch:main Message:12", "Back to before “日本語 too", "Alt+B takes revert v1 back.")
+	play(s2+"<alt+b><enter>", "at s2 drive.RollBack {Branch:main Label:v2}", "Revert v2 is taken back: what it left is here again.")
 	play("<alt+t><down><down><alt+f>", "at s1 drive.Fork {From:{Branch:b2 Seq:0 Select:head}}")
-	play("<alt+t>checkpoint<alt+f>", "at s1 drive.Fork {From:{Branch:main Seq:30 Select:head}}")
-	play("<alt+t>short<alt+f>", "at s1 drive.Fork {From:{Branch:main Seq:44 Select:before}}")
+	play("<alt+t>checkpoint<alt+f>", "at s1 drive.Fork {From:{Branch:main Seq:30 Select:head}}", "b9 begins behind that checkpoint of main;")
+	play("<alt+t>short<alt+f>", "at s1 drive.Fork {From:{Branch:main Seq:44 Select:before}}", "b9 begins before “and short”;")
+	play("<alt+t>newer<alt+f>", "at s1 drive.Fork {From:{Branch:main Seq:39 Select:head}}", "b9 begins where v2 went back from;")
 	play("<alt+t>short<alt+r>", "at s1 drive.Revert {Branch:main Message:44")
 	play("<alt+t>newer<alt+b>", "at s1 drive.RollBack {Branch:main Label:v2}")
 	play(s2+"<alt+n><ctrl+u>A new name<enter>", "rename s2 main A new name", "The session is called “A new name”.")
@@ -531,7 +536,7 @@ func TestBrowserTakesFilesAlong(t *testing.T) {
 		if s.asksOf("at s1 drive.RollBack") != 1 || s.asksOf("restore at s1 main {At:11") != 1 {
 			t.Errorf("%q", s.a.did)
 		}
-		s.sees("Back to where you were before v2 went back. 1 file restored, 1 left alone: b.txt (changed since).")
+		s.sees("Revert v2 is taken back: what it left is here again. 1 file restored, 1 left alone: b.txt (changed since).")
 		s.press("<alt+b>f")
 		if s.asksOf("at s1 drive.RollBack") != 1 || s.asksOf("restore at s1") != 2 {
 			t.Errorf("%q", s.a.did)
@@ -544,7 +549,7 @@ func TestBrowserTakesFilesAlong(t *testing.T) {
 func TestBrowserWhileATurnRuns(t *testing.T) {
 	onStage(t, 120, 40, noColours(), func(s *stage) { s.works("hello"); many(s.a) }, func(s *stage) {
 		s.press("<ctrl+s><down><alt+f>")
-		s.sees("b9 is a new branch")
+		s.sees("b9 begins at the end of b2")
 		s.press("<enter>")
 		s.sees("A turn is running.", "Stay")
 		s.press("n")
@@ -570,7 +575,7 @@ func TestBrowserActsOnTheScreen(t *testing.T) {
 		before := s.asksOf("tail")
 		s.press("/tree<enter>short<alt+r>")
 		s.later(time.Second)
-		s.sees("Back to before “and short”. Alt+B takes v1 back.", "Sessions")
+		s.sees("Back to before “and short”. Alt+B takes revert v1 back.", "Sessions")
 		if s.asksOf("tail") != before+1 {
 			t.Errorf("the conversation was not read anew: %q", s.a.did)
 		}

@@ -1,12 +1,12 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"varve/internal/session"
-	"varve/internal/tui/plain"
 )
 
 // The tree of a session's branches (BRW-2): each below the one that it comes
@@ -27,47 +27,68 @@ func treeLines(limbs []Limb) (out []browseLine) {
 		line browseLine
 		limb int // a branch that leaves here, -1 for none
 	}
-	var draw func(i int, indent string)
-	draw = func(i int, indent string) {
+	// A row of a branch has the branch's line before it, so that it is seen whose
+	// it is behind one that leaves.
+	var draw func(i int, before, within string)
+	draw = func(i int, before, within string) {
 		l := &limbs[i]
-		out = append(out, browseLine{indent: indent, limb: l})
+		out = append(out, browseLine{indent: before, limb: l, begins: leaves(limbs, l)})
 		var all []place
 		for j := range l.Marks {
 			m := &l.Marks[j]
-			all = append(all, place{m.Seq, browseLine{indent: indent + "  ", limb: l, mark: m}, -1})
+			all = append(all, place{m.Seq, browseLine{limb: l, mark: m}, -1})
 		}
 		for j := range l.Reverts {
 			v := &l.Reverts[j]
-			all = append(all, place{v.At, browseLine{indent: indent + "  ", limb: l, revert: v}, -1})
+			all = append(all, place{v.At, browseLine{limb: l, revert: v}, -1})
 		}
 		for j := range limbs {
 			if j != i && limbs[j].Parent == l.Name {
 				all = append(all, place{limbs[j].From, browseLine{}, j})
 			}
 		}
-		slices.SortStableFunc(all, func(a, b place) int {
+		slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+		for n, p := range all {
+			last := n == len(all)-1
 			switch {
-			case a.at < b.at:
-				return -1
-			case a.at > b.at:
-				return 1
-			}
-			return 0
-		})
-		for _, p := range all {
-			if p.limb >= 0 {
-				draw(p.limb, indent+"  ")
-			} else {
+			case p.limb >= 0 && last:
+				draw(p.limb, within+"└ ", within+"  ")
+			case p.limb >= 0:
+				draw(p.limb, within+"├ ", within+"│ ")
+			default:
+				if p.line.indent = within + "│ "; last {
+					p.line.indent = within + "└ "
+				}
 				out = append(out, p.line)
 			}
 		}
 	}
 	for i, l := range limbs {
 		if l.Parent == "" || !there(l.Parent) {
-			draw(i, "")
+			draw(i, "", "")
 		}
 	}
 	return out
+}
+
+// leaves says where a branch left its parent, "" for one that has none.
+func leaves(limbs []Limb, l *Limb) string {
+	i := slices.IndexFunc(limbs, func(p Limb) bool { return p.Name == l.Parent })
+	if l.Parent == "" || i < 0 {
+		return ""
+	}
+	p := &limbs[i]
+	for _, v := range p.Reverts {
+		if v.Left == l.From {
+			return "begins where " + v.Label + " of " + p.Name + " went back from"
+		}
+	}
+	for _, m := range p.Marks {
+		if !m.Checkpoint && m.Seq > l.From {
+			return "begins before “" + wholeWords(oneLine(m.Text), firstWords) + "”"
+		}
+	}
+	return "begins at the end of " + p.Name
 }
 
 // arrangeTree finds the rows of the tree that hold every word of what is typed.
@@ -79,7 +100,7 @@ func (b *browser) arrangeTree() {
 			b.scoped++
 		}
 		if len(words) > 0 {
-			title, note := l.treeText()
+			title, note, _ := l.treeText()
 			text := strings.ToLower(title + " " + note)
 			if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
 				continue
@@ -92,12 +113,12 @@ func (b *browser) arrangeTree() {
 	}
 }
 
-// treeText is what a row of the tree says.
-func (l browseLine) treeText() (title, note string) {
+// treeText is what a row of the tree says; long is the note where there is room.
+func (l browseLine) treeText() (title, note, long string) {
 	switch {
 	case l.revert != nil:
 		v := l.revert
-		title, note = "↶ "+v.Label+"  went back to before “"+oneLine(v.Preview)+"”", v.Age
+		title, note = "↶ revert "+v.Label+"  to before “"+oneLine(v.Preview)+"”", v.Age
 		if v.Taken {
 			note = "taken back"
 		}
@@ -111,17 +132,23 @@ func (l browseLine) treeText() (title, note string) {
 		case l.limb.Title != "":
 			title += "  " + oneLine(l.limb.Title)
 		case l.limb.First != "":
-			title += "  “" + plain.Truncate(oneLine(l.limb.First), firstWords) + "”"
+			title += "  “" + wholeWords(oneLine(l.limb.First), firstWords) + "”"
 		}
 		note = fmt.Sprintf("%d of yours", l.limb.Messages)
 		switch {
 		case l.limb.Deleted:
-			note = "deleted"
-		case l.limb.Here:
-			note += " · here"
+			return title, "deleted", "deleted"
+		case l.limb.Messages == 0:
+			note = "nothing new yet"
+		}
+		if l.limb.Here {
+			note += ", here"
+		}
+		if l.begins != "" {
+			return title, note, l.begins + ", " + note
 		}
 	}
-	return title, note
+	return title, note, note
 }
 
 // at is the place that a row of the tree is about.

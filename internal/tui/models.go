@@ -31,6 +31,9 @@ type modelList struct {
 	rows  []ModelInfo
 	now   session.Model // the choice is put on it
 	live  bool          // the providers have answered
+	// in says where a model stands already, "" for one that is offered first; nil
+	// where there is no list that it is for.
+	in func(session.Model) string
 }
 
 type (
@@ -104,7 +107,10 @@ func (m modelsMsg) on(r *Root) tea.Cmd {
 	}
 	l.show()
 	if first {
-		l.p.Choose(func(row PickRow) bool { x, ok := row.Value.(ModelInfo); return ok && x.Model == l.now })
+		l.p.Choose(func(row PickRow) bool {
+			x, ok := row.Value.(ModelInfo)
+			return ok && (x.Model == l.now || l.in != nil && l.now == (session.Model{}) && row.Off == "" && l.in(x.Model) == "")
+		})
 	}
 	return nil
 }
@@ -117,6 +123,9 @@ func (l *modelList) show() {
 			continue // the router is no model that can be listed
 		}
 		row := PickRow{Title: x.Model.Model, Note: modelNote(x), Group: x.Model.Provider, Also: x.Model.Provider, Key: x.Model.String(), Value: x}
+		if l.in != nil && l.in(x.Model) != "" {
+			row.Note = l.in(x.Model) + " · " + row.Note
+		}
 		if x.Key != "" {
 			row.Group += " · " + x.Key
 		}
@@ -162,8 +171,12 @@ func modelNote(m ModelInfo) string {
 	window := "window unknown"
 	if m.Window > 0 {
 		window = tokensShort(m.Window)
-		if m.By != "" && m.By != "catalogue" {
-			window += " " + m.By
+		switch m.By {
+		case "", "catalogue":
+		case "set":
+			window += " (your setting)"
+		default:
+			window += " (" + m.By + ")"
 		}
 	}
 	parts := []string{window}

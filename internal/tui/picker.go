@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 type PickRow struct {
 	Title, Note string
 	Group       string // rows of a group stand together below its name; "" has none
-	Also        string // is found too, and not shown
+	Also        string // is found too, and not shown; where it is "" the group is
 	Key         string // names it
 	Off         string // why it can't be chosen, "" if it can
 	Does        string // what choosing does, "" is to choose
@@ -106,12 +107,14 @@ func oneLine(s string) string {
 	return noChips(strings.ReplaceAll(plain.Clean(s), "\n", " "))
 }
 
-// match finds what is shown. Groups stand in the order of their best row.
+// text is what a row is found by: its title comes first.
+func (r PickRow) text() string { return r.Title + " " + cmp.Or(r.Also, r.Group) }
+
+// match finds what is shown. Where rows hold the words as they are typed, those that only hold their letters are left
+// out. Groups stand in the order of their best row.
 func (p *Picker) match() {
-	found := rank(p.filter.String(), len(p.rows), func(i int) string {
-		r := p.rows[i]
-		return r.Title + " " + r.Group + " " + r.Also
-	}, nil)
+	query := p.filter.String()
+	found := asTyped(query, rank(query, len(p.rows), func(i int) string { return p.rows[i].text() }, nil), p.rows)
 	var order []string
 	groups := map[string][]pickLine{}
 	for _, r := range found {
@@ -131,6 +134,47 @@ func (p *Picker) match() {
 		}
 	}
 	p.list.Select(0)
+}
+
+// asTyped are the rows that hold every word as it is typed, those with all of them in their title first; or all of them
+// where there is none.
+func asTyped(query string, found []ranked, rows []PickRow) []ranked {
+	words := strings.Fields(strings.ToLower(query))
+	if len(words) == 0 {
+		return found
+	}
+	var named, also []ranked
+	for _, r := range found {
+		text := strings.ToLower(rows[r.Index].text())
+		title, at := len(rows[r.Index].Title), []int{}
+		whole := len(text) == len(rows[r.Index].text()) // else bytes are not where they were
+		last := 0
+		for _, w := range words {
+			i := strings.Index(text, w)
+			if last = max(last, i+len(w)); i < 0 {
+				at = nil
+				break
+			}
+			for j := range w {
+				at = append(at, i+j)
+			}
+		}
+		if at == nil {
+			continue
+		}
+		if whole {
+			r.At = at
+		}
+		if last <= title {
+			named = append(named, r)
+		} else {
+			also = append(also, r)
+		}
+	}
+	if all := append(named, also...); len(all) > 0 {
+		return all
+	}
+	return found
 }
 
 func (p *Picker) add(l pickLine) {

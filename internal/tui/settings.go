@@ -3,12 +3,10 @@ package tui
 import (
 	"context"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"varve/internal/session"
-	"varve/internal/tui/plain"
 )
 
 // Settings (SET-1): blocks that open, each with its values. A change is saved
@@ -32,6 +30,7 @@ type settings struct {
 	queue []settingOp
 	was   string  // the chosen row before the first of them
 	child overlay // what is chosen or written now, in place of the list
+	width int     // columns of a row, 0 before it was drawn
 }
 
 // A setRow is a row of the list.
@@ -39,6 +38,7 @@ type setRow struct {
 	key      string // names it, so that the choice stays on it
 	title    string
 	value    string
+	short    string // the same where there is little room, "" for none
 	why      string // it can't be used; said in a row below
 	level    int    // 0: the head of a block
 	fixed    bool   // only said
@@ -195,12 +195,12 @@ func (s *settings) key() string { return s.chosen().key }
 // was.
 func (s *settings) build(key string) {
 	at := s.list.at
-	s.rows = s.makeRows()
+	s.rows = wrapRows(s.makeRows(), s.width)
 	top := s.list.top
 	s.list = list{n: len(s.rows), top: top}
 	for i, r := range s.rows {
 		s.list.fixed = append(s.list.fixed, r.fixed)
-		s.list.under = append(s.list.under, r.fixed && i > 0 && r.level > s.rows[i-1].level)
+		s.list.under = append(s.list.under, r.fixed && i > 0 && (r.level > s.rows[i-1].level || r.level == s.rows[i-1].level && s.list.under[i-1]))
 	}
 	if i := slices.IndexFunc(s.rows, func(r setRow) bool { return r.key == key && !r.fixed }); key != "" && i >= 0 {
 		at = i
@@ -215,6 +215,7 @@ func (s *settings) Update(msg tea.Msg, f Frame) (overlay, tea.Cmd) {
 		s.child, cmd = s.child.Update(msg, f)
 		return s, cmd
 	}
+	s.fit(f)
 	b := s.box(f)
 	switch msg := msg.(type) {
 	case tea.MouseWheelMsg:
@@ -285,107 +286,6 @@ const (
 func (s *settings) box(f Frame) box {
 	// As high as there is room, so that it does not jump when a block opens.
 	return boxFor(f, min(f.W-4, pickWide), max(f.H-2, 10))
-}
-
-// View draws the list, or what is chosen or written in its place.
-func (s *settings) View(f Frame) string {
-	if s.child != nil {
-		return s.child.View(f)
-	}
-	b := s.box(f)
-	rows := s.head(f, b.innerW())
-	from, to := s.list.Window(b.innerH() - len(rows))
-	for i := from; i < to; i++ {
-		rows = append(rows, s.draw(i, b.innerW(), f.Theme))
-	}
-	return b.draw("Settings", s.foot(f), rows, f.Theme)
-}
-
-// head says above the list what came of the last change: an error in full, as
-// far as there is room.
-func (s *settings) head(f Frame, width int) []string {
-	switch {
-	case s.bad:
-		return wrapped(s.note, width, f.Theme.Error)
-	case s.note != "":
-		return wrapped(s.note, width, f.Theme.OK)
-	}
-	if r := s.chosen(); plain.Width(r.why)+8 > width { // more than its row can hold
-		return wrapped(r.why, width, f.Theme.Warn)
-	}
-	text := "reading"
-	if s.info.Set == nil && s.err != nil {
-		return wrapped(oneLine(s.err.Error()), width, f.Theme.Error)
-	}
-	if s.info.Set != nil {
-		text = "each change is saved at once, in " + shortPath(s.info.Set.Path, s.home)
-	}
-	return []string{f.Theme.Dim.Of(plain.Truncate(text, width))}
-}
-
-func wrapped(text string, width int, style Style) (rows []string) {
-	for _, r := range plain.Wrap(text, width) {
-		rows = append(rows, style.Of(r))
-	}
-	return rows[:min(len(rows), 4)]
-}
-
-func (s *settings) draw(i, width int, th Theme) string {
-	row := s.rows[i]
-	indent := strings.Repeat("  ", row.level)
-	if row.fixed {
-		style := th.Dim
-		if row.marked {
-			style = th.Warn
-		}
-		return style.Of(plain.Truncate("  "+indent+row.title, width))
-	}
-	item := listItem{Title: indent + row.title, Note: row.value, Selected: i == s.list.at}
-	if row.level == 0 {
-		return drawHead(row, item.Selected, width, th)
-	}
-	if !row.controls {
-		return item.draw(width, setColumn, th)
-	}
-	buttons := "    ×"
-	if row.move != nil {
-		buttons = "↑ ↓ ×"
-	}
-	return item.draw(max(width-controlsWide-1, 1), setColumn, th) + " " + th.Key.Of(buttons)
-}
-
-// drawHead is the row of a block: its title, and what is set, whole before it is
-// in line with others.
-func drawHead(row setRow, selected bool, width int, th Theme) string {
-	title := plain.Truncate(row.title, max(width-2, 1))
-	used := plain.Width(title)
-	start := max(used+1, min(setColumn, width-2-plain.Width(row.value)))
-	gap, value := strings.Repeat(" ", start-used), plain.Truncate(row.value, max(width-2-start, 0))
-	if selected {
-		return th.Selection.Of(fitLine("▸ "+title+gap+value, width))
-	}
-	return fitLine("  "+th.Strong.Of(title)+gap+th.Dim.Of(value), width)
-}
-
-// foot says what keys do to the chosen row, and how to close: where there is little
-// room the last of the others go.
-func (s *settings) foot(f Frame) string {
-	var keys []string
-	row := s.chosen()
-	if row.enter != nil {
-		keys = append(keys, f.Keys.Key(ActChoose)+" "+row.enters)
-	}
-	if row.remove != nil {
-		keys = append(keys, f.Keys.Key(ActRemove)+" "+row.removes)
-	}
-	if row.move != nil {
-		keys = append(keys, f.Keys.Key(ActMoveUp)+", "+f.Keys.Key(ActMoveDown)+" move")
-	}
-	closes := f.Keys.Key(ActClose) + " close"
-	for room := s.box(f).w - 6; len(keys) > 1 && plain.Width(strings.Join(append(keys, closes), " · ")) > room; {
-		keys = keys[:len(keys)-1]
-	}
-	return strings.Join(append(keys, closes), " · ")
 }
 
 // Cursor is where something is written.

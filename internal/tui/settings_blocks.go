@@ -31,7 +31,7 @@ func (s *settings) modelRows() []setRow {
 		if p, ok := set.Provider(now.Provider); ok {
 			now.API = p.API
 		}
-		return s.picks("The model of new sessions", now, func(m ModelInfo) tea.Cmd {
+		return s.picks("The model of new sessions", now, nil, func(m ModelInfo) tea.Cmd {
 			return s.change(s.key(), settingOp{
 				says: s.saved("model.model", "new sessions begin with "+m.Model.String()),
 				edits: func(info SettingsInfo) ([]SettingEdit, error) {
@@ -59,6 +59,34 @@ func (s *settings) routerRows() []setRow {
 		text += fmt.Sprintf("; the %d entries of routing.auto are kept", n)
 	}
 	return []setRow{says("router:note", text)}
+}
+
+// roomText says in a few words when a conversation is made shorter, and by whom.
+func (s *settings) roomText() string {
+	switch c := s.info.Set.Context.Compaction; c.Effective() {
+	case "standalone":
+		return "summarized by models, " + s.roomAt()
+	case "provider":
+		return "summarized by the provider, " + s.roomAt()
+	case "disabled":
+		return "summarized with /compact alone"
+	default:
+		return c.Effective()
+	}
+}
+
+func (s *settings) roomShort() string {
+	if s.info.Set.Context.Compaction.Effective() == "disabled" {
+		return "by hand"
+	}
+	return s.roomAt()
+}
+
+func (s *settings) roomAt() string {
+	if n := s.info.Set.Context.Compaction.ThresholdTokens; n != nil {
+		return "at " + tokensShort(*n)
+	}
+	return "at 80 %"
 }
 
 // roomRows are the budget and when a conversation is made shorter (CMP-1, CMP-2).
@@ -242,8 +270,8 @@ func (r *Root) looksChanged(at string, info SettingsInfo) {
 	}
 }
 
-// picks opens the picker of models in place of the list.
-func (s *settings) picks(title string, now session.Model, then func(ModelInfo) tea.Cmd) tea.Cmd {
+// picks opens the picker of models in place of the list; in may say where a model stands already.
+func (s *settings) picks(title string, now session.Model, in func(session.Model) string, then func(ModelInfo) tea.Cmd) tea.Cmd {
 	l, cmd := newModelList(s.ctx, s.agent, title, now, func(m ModelInfo) tea.Msg {
 		return settingMsg{s, func() tea.Cmd {
 			if m.Model.Model == "" { // it only needs a key
@@ -255,6 +283,7 @@ func (s *settings) picks(title string, now session.Model, then func(ModelInfo) t
 			return tea.Batch(used, then(m))
 		}}
 	})
+	l.in = in
 	s.child = l.p
 	return cmd
 }

@@ -35,9 +35,9 @@ func (s *settings) makeRows() []setRow {
 		rows        func() []setRow
 	}{
 		{modelBlock, "Model and reasoning", func() string { return s.modelText() }, s.modelRows},
-		{routerBlock, "Model Router", func() string { return "not yet" }, s.routerRows},
+		{routerBlock, "Model Router", func() string { return "comes later" }, s.routerRows},
 		{sumBlock, "Summarization models", s.sumText, s.sumRows},
-		{roomBlock, "Context and compaction", func() string { return s.info.Set.Context.Compaction.Effective() }, s.roomRows},
+		{roomBlock, "Context and compaction", s.roomText, s.roomRows},
 		{keysBlock, "Providers", s.keysText, s.keyRows},
 		{permitBlock, "Permissions", func() string { return s.info.Set.Permissions.Mode }, s.permitRows},
 		{toolsBlock, "Tools and MCP", s.toolsText, s.toolRows},
@@ -45,7 +45,7 @@ func (s *settings) makeRows() []setRow {
 	} {
 		head := setRow{key: "head:" + b.name, title: b.title, enters: "open"}
 		if s.open[b.name] {
-			head.enters = "close"
+			head.enters = "fold"
 		}
 		head.enter = func() tea.Cmd {
 			s.open[b.name] = !s.open[b.name]
@@ -54,6 +54,9 @@ func (s *settings) makeRows() []setRow {
 		}
 		if s.info.Set != nil {
 			head.value = oneLine(b.value())
+			if b.name == roomBlock {
+				head.short = s.roomShort()
+			}
 		}
 		rows = append(rows, head)
 		if !s.open[b.name] || s.info.Set == nil {
@@ -136,7 +139,7 @@ func (s *settings) scalar(at, title, shown string) setRow {
 		row.value += ", setup.json says " + string(raw)
 	}
 	if raw != nil {
-		row.removes = "default"
+		row.removes = "back to default"
 		row.remove = func() tea.Cmd { return s.set(at, s.saved(at, title+": the default"), nil) }
 	}
 	return row

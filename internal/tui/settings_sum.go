@@ -28,7 +28,7 @@ func (s *settings) sumRows() []setRow {
 			row.why = "can't be asked: " + x.Why
 		}
 		row.enter = func() tea.Cmd {
-			return s.picks("In place of "+refText(x.Ref), session.Model{Provider: x.Ref.Provider, Model: x.Ref.Model, API: s.apiOf(x.Ref.Provider)}, func(m ModelInfo) tea.Cmd {
+			return s.picks("In place of "+refText(x.Ref), session.Model{Provider: x.Ref.Provider, Model: x.Ref.Model, API: s.apiOf(x.Ref.Provider)}, s.stands, func(m ModelInfo) tea.Cmd {
 				i := i
 				if i >= len(s.sums) || s.sums[i].Ref != x.Ref { // the list was changed meanwhile
 					i = slices.IndexFunc(s.sums, func(o Summarizer) bool { return o.Ref == x.Ref })
@@ -54,7 +54,7 @@ func (s *settings) sumRows() []setRow {
 	}
 	add := setRow{key: "sum:add", title: "+ Add summarization model", enters: "add"}
 	add.enter = func() tea.Cmd {
-		return s.picks("Add a summarization model", session.Model{}, func(m ModelInfo) tea.Cmd {
+		return s.picks("Add a summarization model", session.Model{}, s.stands, func(m ModelInfo) tea.Cmd {
 			return s.sumsAre(fmt.Sprintf("sum:%d", len(s.sums)), append(slices.Clip(s.sums), Summarizer{Ref: refOf(m)}), m.Model.String()+" is added")
 		})
 	}
@@ -66,7 +66,16 @@ func (s *settings) sumRows() []setRow {
 		}
 		return append(rows, says("sum:note", own+", with its reasoning"))
 	}
-	return append(rows, says("sum:note", "asked in this order and nobody else, from the next turn or /compact on"))
+	return append(rows, says("sum:note", "asked in this order, and no others; from the next summary on"))
+}
+
+// stands says that a model is on the list, "" for one that is not. It may be on it twice: it is asked twice then.
+func (s *settings) stands(m session.Model) string {
+	i := slices.IndexFunc(s.sums, func(x Summarizer) bool { return x.Ref == setup.ModelRef{Provider: m.Provider, Model: m.Model} })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("number %d already", i+1)
 }
 
 func refOf(m ModelInfo) setup.ModelRef {

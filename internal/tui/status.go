@@ -49,10 +49,10 @@ func statusLine(w int, l look, id Identity, s session.State, forks bool, doing s
 		reason.forms[0] = "thinks " + oneLine(s.Branch.Reason)
 	}
 	if b := s.Branch.Name; b != "" && (forks || b != session.MainBranch) {
-		branch.forms[0] = "branch " + oneLine(b)
+		branch.forms[0] = "on " + oneLine(b)
 	}
 	if id.GitBranch != "" {
-		git.forms[0] = "⎇ " + oneLine(id.GitBranch)
+		git.forms[0] = "git " + oneLine(id.GitBranch)
 	}
 	does := one(inkAccent, doing)
 	queue := &part{forms: []string{queueWords(s.Branch.Queue), "", ""}, ink: inkWarn}

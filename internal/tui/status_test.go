@@ -58,26 +58,26 @@ func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
 		s    session.State
 		want string
 	}{
-		{"new", id, session.State{}, "acme/large · ask · ⎇ main · ~/work/greet | new"},
-		{"known", id, state(100_000, 200_000, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▱▱▱▱ 50%"},
-		{"estimated", id, state(150_000, 200_000, "est"), "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▰▱▱ ~75%"},
-		{"over", id, state(300_000, 200_000, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▰▰▰ 150% too much"},
-		{"unknown window", id, state(1234, 0, "provider"), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k"},
-		{"used", id, state(1234, 0, "provider", used), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · 1.2k tokens so far"},
-		{"paid", id, state(1234, 0, "provider", paid), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · $0.042"},
-		{"partly paid", id, state(1234, 0, "provider", paid, used), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · 2.4k tokens so far"},
-		{"queue", id, queued, "acme/large · ask · ⎇ main · ~/work/greet | 3 queued · new"},
-		{"trigger", id, due, "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▱╎▱▱ 60%"},
-		{"trigger of a wide one", id, wide, "acme/large · ask · ⎇ main · ~/work/greet | ▰╎▱▱▱▱▱▱▱ 15%"},
-		{"over the set limit", id, set, "acme/large · ask · ⎇ main · ~/work/greet | ▰▰▰▰▰▰╎▰▰ 300% too much"},
-		{"window of another model", id, other, "acme/other · ask · ⎇ main · ~/work/greet | 120k tokens"},
-		{"unknown window, beyond the estimate", id, beyond, "acme/large · ask · ⎇ main · ~/work/greet | 120k tokens"},
-		{"a script", script, session.State{}, "acme/large (a script) · ask · ⎇ main · ~/work/greet | new"}, // PRV-11
-		{"a puppet", puppet, session.State{}, "acme/large (a person) · ask · ⎇ main · ~/work/greet | new"},
-		{"by the router", id, by("router", ""), "acme/large (router) · ask · ⎇ main · ~/work/greet | new"},
-		{"by flag, thinking", id, by("flag", "high"), "acme/large (--model) · ask · thinks high · ⎇ main · ~/work/greet | new"},
-		{"by prices", priced, state(1234, 0, "provider", used, paid), "acme/large · ask · ⎇ main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · ~$0.542"},
-		{"no model", none, session.State{}, "no model · ask · ⎇ main · ~/work/greet | new"},
+		{"new", id, session.State{}, "acme/large · ask · git main · ~/work/greet | new"},
+		{"known", id, state(100_000, 200_000, "provider"), "acme/large · ask · git main · ~/work/greet | ▰▰▰▰▱▱▱▱ 50%"},
+		{"estimated", id, state(150_000, 200_000, "est"), "acme/large · ask · git main · ~/work/greet | ▰▰▰▰▰▰▱▱ ~75%"},
+		{"over", id, state(300_000, 200_000, "provider"), "acme/large · ask · git main · ~/work/greet | ▰▰▰▰▰▰▰▰ 150% too much"},
+		{"unknown window", id, state(1234, 0, "provider"), "acme/large · ask · git main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k"},
+		{"used", id, state(1234, 0, "provider", used), "acme/large · ask · git main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · 1.2k tokens so far"},
+		{"paid", id, state(1234, 0, "provider", paid), "acme/large · ask · git main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · $0.042"},
+		{"partly paid", id, state(1234, 0, "provider", paid, used), "acme/large · ask · git main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · 2.4k tokens so far"},
+		{"queue", id, queued, "acme/large · ask · git main · ~/work/greet | 3 queued · new"},
+		{"trigger", id, due, "acme/large · ask · git main · ~/work/greet | ▰▰▰▰▰▱╎▱▱ 60%"},
+		{"trigger of a wide one", id, wide, "acme/large · ask · git main · ~/work/greet | ▰╎▱▱▱▱▱▱▱ 15%"},
+		{"over the set limit", id, set, "acme/large · ask · git main · ~/work/greet | ▰▰▰▰▰▰╎▰▰ 300% too much"},
+		{"window of another model", id, other, "acme/other · ask · git main · ~/work/greet | 120k tokens"},
+		{"unknown window, beyond the estimate", id, beyond, "acme/large · ask · git main · ~/work/greet | 120k tokens"},
+		{"a script", script, session.State{}, "acme/large (a script) · ask · git main · ~/work/greet | new"}, // PRV-11
+		{"a puppet", puppet, session.State{}, "acme/large (a person) · ask · git main · ~/work/greet | new"},
+		{"by the router", id, by("router", ""), "acme/large (router) · ask · git main · ~/work/greet | new"},
+		{"by flag, thinking", id, by("flag", "high"), "acme/large (--model) · ask · thinks high · git main · ~/work/greet | new"},
+		{"by prices", priced, state(1234, 0, "provider", used, paid), "acme/large · ask · git main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · ~$0.542"},
+		{"no model", none, session.State{}, "no model · ask · git main · ~/work/greet | new"},
 	} {
 		got := statusOf(100, c.id, c.s)
 		left, right, _ := strings.Cut(c.want, " | ")

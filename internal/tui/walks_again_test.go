@@ -67,11 +67,11 @@ func TestTakenBackIsDraftedFirst(t *testing.T) {
 func TestStatusNamesTheBranch(t *testing.T) {
 	var s session.State
 	s.Branch.Name = "b2"
-	if line := statusOf(100, Identity{GitBranch: "main"}, s); !strings.Contains(line, "branch b2") {
+	if line := statusOf(100, Identity{GitBranch: "main"}, s); !strings.Contains(line, "on b2") {
 		t.Errorf("%q", line)
 	}
 	s.Branch.Name = "main"
-	if line := statusOf(100, Identity{GitBranch: "main"}, s); strings.Contains(line, "branch") {
+	if line := statusOf(100, Identity{GitBranch: "main"}, s); strings.Contains(line, "on main") {
 		t.Errorf("%q", line)
 	}
 }

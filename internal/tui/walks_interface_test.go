@@ -1,0 +1,163 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"varve/internal/session"
+	"varve/internal/setup"
+)
+
+// Rows that hold what is typed are shown without those that only hold its
+// letters; a name goes before what is found beside it, and no row is found by
+// what its group says. // SET-3
+func TestPickerFindsWhatIsTyped(t *testing.T) {
+	rows := []PickRow{
+		{Title: "openrouter", Note: "no key; set $OPENROUTER_API_KEY", Group: "Nothing to choose yet", Also: "openrouter"},
+		{Title: "local/good", Note: "32.8k", Group: "Used last", Also: "local"},
+		{Title: "pine", Group: "acme · key: setup.json", Also: "acme cut"},
+		{Title: "local/cut", Note: "32.8k", Group: "Used last", Also: "local"},
+		{Title: "oak", Group: "acme · key: setup.json", Also: "acme"},
+	}
+	for _, c := range []struct{ typed, want string }{
+		{"cut", "local/cut pine"},
+		{"CUT loc", "local/cut"},
+		{"acme", "oak pine"},
+		{"lgd", "local/good"}, // nothing holds it as it is: letters are enough
+		{"key", ""},
+	} {
+		p := NewPicker("Models", rows, nil)
+		p.filter.write(c.typed)
+		p.match()
+		var got []string
+		for _, l := range p.shown {
+			if l.row >= 0 {
+				got = append(got, p.rows[l.row].Title)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%q finds %q, want %q", c.typed, got, c.want)
+		}
+		if c.typed == "cut" && (len(p.shown) < 2 || len(p.shown[1].marks) != 3 || p.shown[1].marks[0] != len("local/")) {
+			t.Errorf("what is marked: %+v", p.shown)
+		}
+	}
+}
+
+// The picker says which models are on the list already, and offers another one
+// first; one may be added twice. // SET-2, SET-3
+func TestAddingSaysWhatIsThere(t *testing.T) {
+	onStage(t, 80, 24, noColours(), func(s *stage) {
+		s.ready(`{` + acmeProvider + `,"routing":{"summarization_models":[{"provider":"acme","model":"large"}]}}`)
+		s.a.models[0].By = "set"
+	}, func(s *stage) {
+		s.press("/summarizers<enter><down><enter>")
+		s.sees("Add a summarization model", "large  number 1 already · 200k (your setting)")
+		s.wantChosen("small")
+		s.press("large<enter>")
+		s.wantListed("large large")
+	})
+	if got := modelNote(ModelInfo{Model: session.Model{Model: "x"}, Window: 32_800, By: "reported"}); got != "32.8k (reported)" {
+		t.Errorf("%q", got)
+	}
+}
+
+// In a small window settings say which rows are in view, and all keys of the
+// chosen row; what is only said is said whole. // SET-1, TUI-9
+func TestSettingsInASmallWindow(t *testing.T) {
+	onStage(t, 40, 12, noColours(), func(s *stage) { s.ready(three) }, func(s *stage) {
+		s.press("/settings<enter>")
+		s.sees("· rows 1–7 of 8", "each change is saved at once", "Enter open · Esc leave", "Context and compaction    at 80 %")
+		s.lacks("in ~/…", "Appearance")
+		s.press("<end>")
+		s.sees("· rows 2–8 of 8", "Appearance")
+		s.press("<esc>/summarizers<enter>")
+		s.sees("Alt+Up/Down move · Delete remove", "Enter replace · Esc leave")
+		s.press("<down><down><down>")
+		s.lacks("move · Delete")
+		s.press("<down><up>")
+		s.sees("asked in this order, and no", "others; from the next summary on")
+		s.press("<home><down><down>")
+		s.sees("Enter fold · Esc leave")
+		s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
+		s.wantChosen("Summarization models")
+		s.sees("asked in this order, and no others; from the next summary on", "summarized by models, at 80 %", "each change is saved at once, in ")
+		s.lacks("rows 1–")
+	})
+	for mode, want := range map[string]string{"provider": "summarized by the provider, at 80 %", "disabled": "summarized with /compact alone"} {
+		set := &setup.Setup{}
+		set.Context.Compaction.Mode = mode
+		s := &settings{info: SettingsInfo{Set: set}}
+		if got := s.roomText(); got != want {
+			t.Errorf("%s: %q", mode, got)
+		}
+	}
+}
+
+// The keys say what they do to the chosen row of the tree, and their place does
+// not jump; a fork says where it began, an empty one that it has nothing yet. // BRW-2, BRW-3
+func TestTreeSaysWhatKeysDo(t *testing.T) {
+	onStage(t, 80, 24, noColours(), func(s *stage) {
+		s.begun()
+		many(s.a)
+		tree := aTree()
+		tree.Limbs = append(tree.Limbs, Limb{Name: "b5", Parent: "main", From: 39}, Limb{Name: "b6", Parent: "main", From: 3})
+		s.a.trees = map[string]Tree{"s1": tree}
+	}, func(s *stage) {
+		s.press("<ctrl+s>")
+		s.sees("Alt+F fork from its end", "Alt+R revert…", "Alt+B take a revert back…", "Delete delete…", "$/tokens")
+		s.lacks("scroll the preview")
+		s.press("<tab>")
+		s.sees("Shift+Up scroll the preview")
+		s.press("<tab><alt+t>")
+		for _, c := range []struct{ row, fork, revert, rollback string }{
+			{"main  “the first", "Alt+F fork from its end", "Alt+R revert…", "Alt+B take a revert back…"},
+			{"└ b6", "Alt+F fork from its end", "Alt+R revert…", "Alt+B take a revert back…"},
+			{"│ · the first of all", "Alt+F fork before it", "Alt+R revert to before it", "Alt+B take a revert back…"},
+			{"│ ↶ revert v1", "Alt+F fork what it left", "Alt+R revert…", "Alt+B go there again"},
+			{"│ ↶ revert v2", "Alt+F fork what it left", "Alt+R revert…", "Alt+B take it back"},
+			{"│ ◆ checkpoint", "Alt+F fork behind it", "Alt+R revert…", "Alt+B take a revert back…"},
+		} {
+			for s.press("<home>"); !strings.Contains(s.screen(), "▸ "+strings.Replace(c.row, "└ b6", "├ b6", 1)); {
+				was := s.chosenLine()
+				if s.press("<down>"); s.chosenLine() == was {
+					t.Fatalf("no row %q:\n%s", c.row, s.screen())
+				}
+			}
+			s.sees(c.fork, c.revert, c.rollback)
+		}
+		b := s.overlays[0].(*browser)
+		for w := 40; w <= 140; w++ {
+			first := len(b.layout(frameOf(w, 24)).foot)
+			for i := range b.lines {
+				b.list.Select(i)
+				if n := len(b.layout(frameOf(w, 24)).foot); n != first {
+					t.Fatalf("at %d columns the keys take %d rows, and %d on row %d", w, first, n, i)
+				}
+			}
+		}
+		s.sees("begins where v2 of main went back from, nothing new yet", "begins before “the first of all”, nothing new yet")
+	})
+}
+
+// What is quoted is cut behind a word, where it has one. // TUI-9
+func TestQuotesEndAtWords(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"Rule: never change go.mod. Rounding must be half to even", 40, "Rule: never change go.mod. Rounding…"},
+		{"short", 40, "short"},
+		{"one two three", 8, "one two…"},
+		{"one two three", 9, "one two…"},
+		{"unbreakable", 6, "unbre…"},
+		{"日本語の挨拶を直す", 9, "日本語の…"},
+	} {
+		if got := wholeWords(c.text, c.width); got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
