@@ -237,9 +237,47 @@ func (d *desk) Peek(ctx context.Context, at tui.Point) ([]tui.Message, error) {
 			if it.Kind == session.CheckpointItem {
 				text = session.Handoff(text)
 			}
-			m.Text = text[:min(len(text), maxPeekText)]
+			m.Text = peeked(text)
+		}
+		if it.Marked != "" {
+			m.Text += " … (" + it.Marked + ")"
 		}
 		out = append(out, m)
 	}
+	if at.At == (session.Reference{}) {
+		if v, ok := reverted(x.s, branch, items); ok {
+			m := tui.Message{Who: "revert " + v.Name, Text: "went back to here"}
+			if b, err := x.s.Load(v.At, v.Preview.B); err == nil {
+				m.Text += ", before “" + words.OneLine(string(b)) + "”"
+			}
+			out = append(out, m)
+		}
+	}
 	return out, nil
+}
+
+// peeked is the beginning of a text, with a sign where it goes on.
+func peeked(s string) string {
+	if len(s) <= maxPeekText {
+		return s
+	}
+	s = strings.ToValidUTF8(s[:maxPeekText], "")
+	if i := strings.LastIndexAny(s, " \n"); i > maxPeekText/2 {
+		s = s[:i]
+	}
+	return s + " …"
+}
+
+// reverted is the revert with which a branch ends: nothing was said behind it, and
+// it was not taken back. items are those of its view.
+func reverted(s *harness.Session, branch string, items []session.Item) (session.Label, bool) {
+	for _, l := range s.Limbs() {
+		if l.Name != branch || len(l.Labels) == 0 {
+			continue
+		}
+		v := l.Labels[len(l.Labels)-1]
+		late := slices.ContainsFunc(items, func(it session.Item) bool { return it.ID.Seq > v.At })
+		return v, v.Back == 0 && !late
+	}
+	return session.Label{}, false
 }

@@ -134,8 +134,11 @@ func (b *browser) row(i, width int, cols columns, th Theme) string {
 		damage = s.Damage
 	}
 	turn := br.Turn
-	if br.Shown {
+	switch {
+	case br.Shown:
 		turn = "here"
+	case turn == "" && br.Reverted != "":
+		turn = "reverted"
 	}
 	lead := width - cols.width()
 	all := fork + words.Listed(title, turn, oneLine(damage))
@@ -182,6 +185,9 @@ func (b *browser) detail() string {
 	}
 	if s.Whole {
 		add(words.Count(br.Messages, "message"))
+	}
+	if br.Reverted != "" {
+		add("its end was reverted (" + br.Reverted + ")")
 	}
 	add(br.Age)
 	add(br.Model)
