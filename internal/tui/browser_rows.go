@@ -194,7 +194,7 @@ func (b *browser) detail() string {
 	add(s.Size)
 	add(br.Spent)
 	if n := len(s.Branches); n > 1 {
-		add(fmt.Sprintf("%s, one of %d branches in its file", br.Name, n))
+		add(fmt.Sprintf("%s, of %d branches", br.Name, n))
 	}
 	return oneLine(strings.Join(parts, " · "))
 }
