@@ -111,7 +111,7 @@ func branchCommands(e *env, f *flags, asJSON *bool) []*cobra.Command {
 	tree := &cobra.Command{
 		Use: "tree ID", Short: "Show the branches of a session and their reverts", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
-			return withSession(f, args[0], func(_ *machine, s *harness.Session) error { return showTree(e.out, s, *asJSON) })
+			return withSession(e, f, args[0], func(_ *machine, s *harness.Session) error { return showTree(e.out, s, *asJSON) })
 		},
 	}
 	return []*cobra.Command{tree, fork, revert, rollback, deleteCommand(&w, of)}
@@ -160,7 +160,7 @@ func (w *way) operate(c *cobra.Command, id string, ask func(*harness.Session, st
 	case w.preview && !withFiles:
 		return exit(exitUsage, "--preview says what would be done to files: it needs --files files or --files both")
 	}
-	m, err := newMachine(w.f)
+	m, err := warned(w.e, w.f)
 	if err != nil {
 		return err
 	}

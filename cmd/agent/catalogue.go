@@ -97,7 +97,7 @@ func refreshCommand(e *env, f *flags) *cobra.Command {
 		Use: "refresh", Short: "Fetch a newer catalogue of models: windows, prices, abilities", Args: cobra.NoArgs,
 		Long: "Fetch a newer catalogue of models and keep it beside the one that came with the program. Nothing else asks for it, and nothing is sent.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := newMachine(f)
+			m, err := warned(e, f)
 			if err != nil {
 				return err
 			}

@@ -60,15 +60,21 @@ func compactionLine(e session.Entry) string {
 func compactCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 	var focus, branch string
 	c := &cobra.Command{
-		Use: "compact ID", Short: "Summarize what a session has come to; no turn is begun", Args: takes(1, whichSession),
+		Use: "compact ID [FOCUS]", Short: "Summarize what a session has come to; no turn is begun", Args: takes(1, whichSession, whichFocus),
 		Long: "Compact asks the summarization models for a summary of all that was answered, and appends it. The\n" +
 			"model gets it in place of what it stands for; the session's file keeps everything.",
-		Example: "  agent session compact 01a2 --focus 'the failing test'",
+		Example: "  agent session compact 01a2 'the failing test'",
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 2 && c.Flags().Changed("focus") {
+				return exit(exitUsage, "two things are to be kept in particular, %q and %q: give one of them", oneLine(args[1]), oneLine(focus))
+			}
+			if len(args) == 2 {
+				focus = args[1]
+			}
 			return compactSession(c.Context(), e, f, args[0], branch, focus, *asJSON)
 		},
 	}
-	c.Flags().StringVar(&focus, "focus", "", "what is to be kept in particular")
+	c.Flags().StringVar(&focus, "focus", "", "what is to be kept in particular, as FOCUS says it too")
 	c.Flags().StringVar(&branch, "branch", "", "the branch (default: the last used)")
 	return c
 }

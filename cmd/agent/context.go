@@ -24,8 +24,12 @@ func contextCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "context ID", Short: "Show what fills the model's window, and when it is summarized", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
-			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
-				st := s.State(cmp.Or(branch, s.LastBranch()))
+			return withSession(e, f, args[0], func(m *machine, s *harness.Session) error {
+				branch := cmp.Or(branch, s.LastBranch())
+				if _, err := s.Lineage(branch); err != nil {
+					return operationErr(err, branch)
+				}
+				st := s.State(branch)
 				r := m.report(c.Context(), s, st)
 				if *asJSON {
 					printJSON(e.out, r)
@@ -44,8 +48,8 @@ func contextCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 
 // report is that of a branch, with the settings of now.
 func (m *machine) report(ctx context.Context, s *harness.Session, st session.State) compact.Report {
-	if st.Session.Configured == 0 {
-		st.Session.Settings = m.configured() // a session that has not begun
+	if st.Branch.Turn == nil {
+		st.Session.Settings = m.configured() // what the next turn is decided by
 	}
 	if st.Branch.Model == (session.Model{}) {
 		st.Branch.Model, _, _ = m.model() // none is chosen: it is said as such
@@ -61,7 +65,7 @@ var layerNames = map[string]string{
 }
 
 func contextOf(r compact.Report) tui.ContextInfo {
-	c := tui.ContextInfo{Model: r.Model.String(), Used: r.Occupancy, Capacity: r.Capacity.N, Sizing: compact.Sizing(0), Trigger: r.Trigger}
+	c := tui.ContextInfo{Model: modelName(r.Model), Used: r.Occupancy, Capacity: r.Capacity.N, Sizing: compact.Sizing(0), Trigger: r.Trigger}
 	if r.Mode == "disabled" {
 		c.Trigger = 0
 	}
@@ -179,10 +183,17 @@ func drawn(r compact.Report) string {
 	return ""
 }
 
+func modelName(m session.Model) string {
+	if m == (session.Model{}) {
+		return "no model yet"
+	}
+	return m.String()
+}
+
 func askerWords(r compact.Report) string {
 	var out []string
 	for i, a := range r.Summarizers {
-		s := a.Model.String()
+		s := modelName(a.Model)
 		if !r.Own {
 			s = fmt.Sprintf("%d. %s", i+1, s)
 		}

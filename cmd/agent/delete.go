@@ -23,7 +23,7 @@ func deleteCommand(w *way, of func(*cobra.Command) *cobra.Command) *cobra.Comman
 				return exit(exitUsage, "--file is about the whole session: leave --branch out")
 			}
 			if file {
-				return withSession(w.f, args[0], func(m *machine, s *harness.Session) error { return removeFile(c, w.e, m, s, args[0]) })
+				return withSession(w.e, w.f, args[0], func(m *machine, s *harness.Session) error { return removeFile(c, w.e, m, s, args[0]) })
 			}
 			w.files = "conversation"
 			return w.operate(c, args[0], func(_ *harness.Session, b string) (drive.Operation, error) {

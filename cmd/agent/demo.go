@@ -18,6 +18,7 @@ import (
 	"varve/internal/providers"
 	"varve/internal/providers/scripted"
 	"varve/internal/session"
+	"varve/internal/setup"
 	"varve/internal/words"
 )
 
@@ -78,7 +79,7 @@ func startDemo(m *machine, h scripted.Handler, provider string) (*scripted.Serve
 	}
 	s.Handle(h)
 	m.demo = map[string]providers.Endpoint{provider: {Provider: provider, BaseURL: s.URL() + "/v1", Window: 128_000, StallTimeout: demo.Patience}}
-	m.set.Model.Provider, m.set.Model.Model = provider, playedModel(provider)
+	m.alter(func(set *setup.Setup) { set.Model.Provider, set.Model.Model = provider, playedModel(provider) })
 	return s, nil
 }
 
@@ -96,7 +97,7 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 		p := demo.Puppet{Dir: d.puppet}
 		m.puppet, provider = d.puppet, demo.PuppetProvider
 		if d.run {
-			p.Say = func(s string) { fmt.Fprintln(e.err, s) }
+			p.Say = func(s string) { fprintln(e.err, s) }
 		}
 		handle = p.Handle
 	} else {
@@ -126,7 +127,7 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 			args = []string{demo.Prompt}
 		}
 		if f.mode == "" && d.run {
-			m.set.Permissions.Mode = "full" // the script's commands, in a folder of its own
+			m.alter(func(set *setup.Setup) { set.Permissions.Mode = "full" }) // the script's commands, in a folder of its own
 		}
 		if _, err := exec.LookPath("go"); err != nil {
 			m.notice = "The demo's project is in Go, and there is no go command here: its test runs will fail."

@@ -51,7 +51,7 @@ func newDesk(ctx context.Context, m *machine, o harness.Options, path string) *d
 	home, _ := os.UserHomeDir()
 	d := &desk{m: m, folder: m.workspace, ctx: ctx, opts: o, path: path}
 	d.ident = tui.Identity{
-		Workspace: m.workspace, Home: home, GitBranch: gitBranch(m.workspace), Model: o.Model, Mode: m.set.Permissions.Mode,
+		Workspace: m.workspace, Home: home, GitBranch: gitBranch(m.workspace), Model: o.Model, Mode: m.settings().Permissions.Mode,
 		Script: m.script, Puppet: m.puppet, Program: programName(), Notice: m.notice, Setup: o.Model == (session.Model{}) && path == "",
 		Price: (&priceTag{of: m.price}).cost,
 	}
@@ -76,10 +76,12 @@ func (d *desk) start(path string) {
 }
 
 func (d *desk) opened(path, branch string) (*harness.Local, error) {
-	if path == "" {
-		return harness.Start(d.ctx, d.opts)
-	}
+	d.mu.Lock()
 	o := d.opts
+	d.mu.Unlock()
+	if path == "" {
+		return harness.Start(d.ctx, o)
+	}
 	o.Branch = branch
 	return harness.Resume(d.ctx, o, path)
 }
@@ -231,6 +233,8 @@ func (d *desk) move(path string) error {
 		d.m.workspace = was
 		return err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	o.Model, o.ModelBy = d.opts.Model, d.opts.ModelBy
 	d.opts = o
 	return nil
@@ -256,7 +260,7 @@ func (d *desk) Allow(_ context.Context, rule string) error {
 	if d.m.sample != "" {
 		return errDemoRule
 	}
-	return setup.Edit(d.m.set.Path, func(dr *setup.Draft) error {
+	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
 		at := setup.Path{"permissions", "allow"}
 		var list []string
 		if v := dr.Get(at); v != nil {
@@ -278,7 +282,11 @@ func (d *desk) Context(ctx context.Context) (tui.ContextInfo, error) {
 	if err != nil {
 		return tui.ContextInfo{}, err
 	}
-	return contextOf(d.m.report(ctx, l.Session, l.State())), nil
+	st := l.State()
+	if st.Branch.Model == (session.Model{}) {
+		st.Branch.Model = d.Identity().Model // that it would begin with
+	}
+	return contextOf(d.m.report(ctx, l.Session, st)), nil
 }
 
 func (d *desk) Lost(ctx context.Context) bool {

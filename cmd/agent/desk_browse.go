@@ -159,7 +159,7 @@ func checkpointMarks(s *harness.Session, at []session.Seq, now time.Time) (out [
 		m := tui.Mark{Seq: q, Checkpoint: true, Age: ago(e.At, now)}
 		if ev, ok := e.Event.(session.CheckpointCommitted); ok {
 			if b, err := s.Load(q, ev.Text.B); err == nil {
-				m.Text = words.OneLine(string(b))
+				m.Text = words.OneLine(session.Handoff(string(b)))
 			}
 		}
 		out = append(out, m)
@@ -236,7 +236,11 @@ func (d *desk) Peek(ctx context.Context, at tui.Point) ([]tui.Message, error) {
 		case it.Kind == session.CallItem:
 			m.Text = words.OneLine(words.Gist(it.Name, string(b)))
 		default:
-			m.Text = peeked(string(b))
+			text := string(b)
+			if it.Kind == session.CheckpointItem {
+				text = session.Handoff(text)
+			}
+			m.Text = peeked(text)
 		}
 		if it.Marked != "" {
 			m.Text += " … (" + it.Marked + ")"

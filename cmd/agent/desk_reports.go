@@ -94,7 +94,7 @@ func (d *desk) Permissions(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	st, set := l.State(), d.m.set
+	st, set := l.State(), d.m.settings()
 	mode, from := set.Permissions.Mode, "by "+set.Origin("permissions.mode").String()
 	if m := st.Session.Mode; l.Ours() && m != "" && m != mode {
 		mode, from = m, "switched on in this session; new ones begin in "+mode
@@ -191,5 +191,5 @@ func (d *desk) KeepTheme(_ context.Context, name string) error {
 	if d.m.sample != "" {
 		return errDemoTheme
 	}
-	return setup.Edit(d.m.set.Path, func(dr *setup.Draft) error { return dr.Set(setup.Path{"appearance", "theme"}, name) })
+	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error { return dr.Set(setup.Path{"appearance", "theme"}, name) })
 }

@@ -59,8 +59,7 @@ func (m *machine) askable(ctx context.Context, set *setup.Setup, ref setup.Model
 	if !ok {
 		return noProvider(model, set)
 	}
-	m.newest.Store(set) // who is resolved may be new since the start
-	_, err := m.resolve(ctx, model)
+	_, err := m.resolveBy(ctx, set, model)
 	return err
 }
 
@@ -75,15 +74,15 @@ func (d *desk) Change(ctx context.Context, edits []tui.SettingEdit) (tui.Setting
 	return info, errors.Join(err, lerr)
 }
 
-// renewed reads the settings again: they count for sessions that begin or are
-// opened in this window from now on.
+// renewed reads the settings again: they count from the next turn on, and the model
+// for sessions that begin from now on.
 func (d *desk) renewed() error {
 	if err := d.m.reload(); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.opts.Settings, d.opts.Reasoning = d.m.configured(), d.m.set.Model.Reasoning
+	d.opts.Settings, d.opts.Reasoning = d.m.configured(), d.m.settings().Model.Reasoning
 	if model, by, err := d.m.model(); err == nil && d.m.demo == nil {
 		d.opts.Model, d.opts.ModelBy = model, by
 	}
@@ -94,7 +93,7 @@ func (d *desk) change(edits []tui.SettingEdit) error {
 	if d.m.sample != "" {
 		return errors.New("settings are not changed in the demo; nothing is saved")
 	}
-	return setup.Edit(d.m.set.Path, func(dr *setup.Draft) error {
+	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
 		for _, e := range edits {
 			if err := dr.Expect(e.At, e.Was); err != nil {
 				return err
@@ -154,7 +153,7 @@ func newRules(was, to []byte) error {
 }
 
 func (d *desk) StoreKey(ctx context.Context, provider, key string) (tui.SettingsInfo, error) {
-	err := d.m.set.StoreKey(ctx, provider, setup.Secret(strings.TrimSpace(key)))
+	err := d.m.settings().StoreKey(ctx, provider, setup.Secret(strings.TrimSpace(key)))
 	if err == nil {
 		err = d.renewed()
 	}

@@ -16,7 +16,7 @@ import (
 // they have changed themselves is not overwritten.
 func TestDeskChangesSettings(t *testing.T) { // SET-1, SET-2, SET-4, case CFG-07
 	d := newTestDesk(t)
-	path := d.m.set.Path
+	path := d.m.settings().Path
 	write := func(doc string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(doc), 0o600); err != nil {
@@ -46,7 +46,7 @@ func TestDeskChangesSettings(t *testing.T) { // SET-1, SET-2, SET-4, case CFG-07
 	if now := read(); !strings.Contains(now, `"note":1`) || !strings.Contains(now, `{"x":2}`) || info.Summarizers[0].Ref.Model != "b.C" {
 		t.Errorf("%s", now)
 	}
-	if d.m.set.Routing.SummarizationModels[0].Model != "b.C" {
+	if d.m.settings().Routing.SummarizationModels[0].Model != "b.C" {
 		t.Error("the change does not count")
 	}
 	// The same value: seen is not what stands there any more.
@@ -87,10 +87,10 @@ func TestSettingsFolderIsReadOnly(t *testing.T) { // SET-1: a failed save leaves
 		t.Skip("root writes everywhere")
 	}
 	d := newTestDesk(t)
-	if err := os.Chmod(filepath.Dir(d.m.set.Path), 0o500); err != nil {
+	if err := os.Chmod(filepath.Dir(d.m.settings().Path), 0o500); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = os.Chmod(filepath.Dir(d.m.set.Path), 0o700) }()
+	defer func() { _ = os.Chmod(filepath.Dir(d.m.settings().Path), 0o700) }()
 	info, err := d.Change(t.Context(), []tui.SettingEdit{{At: setup.Path{"appearance", "theme"}, To: []byte(`"light"`)}})
 	if err == nil || info.Set.Appearance.Theme != "auto" {
 		t.Errorf("%v, %v", err, info.Set.Appearance)
@@ -134,7 +134,7 @@ func TestKnownModels(t *testing.T) { // SET-3, PRV-8
 		t.Errorf("%+v", got)
 	}
 	// Whoever does not answer is still offered, with the reason.
-	d.m.set.Providers["gone"] = setup.Provider{API: "openai-chat", BaseURL: "http://127.0.0.1:1/v1", Models: map[string]setup.ModelLimits{"m": {}}}
+	d.m.settings().Providers["gone"] = setup.Provider{API: "openai-chat", BaseURL: "http://127.0.0.1:1/v1", Models: map[string]setup.ModelLimits{"m": {}}}
 	u := setup.Usable{Name: "gone", API: "openai-chat", BaseURL: "http://127.0.0.1:1/v1", Key: setup.KeyNotNeeded}
 	if got := d.m.asked(t.Context(), u); len(got) != 1 || got[0].Model.Model != "m" || !got[0].Unasked || !strings.Contains(got[0].Key, "does not answer at") {
 		t.Errorf("%+v", got)
@@ -151,5 +151,35 @@ func TestKnownModels(t *testing.T) { // SET-3, PRV-8
 	}
 	if rows, _, err = d.KnownModels(t.Context()); err != nil || find(rows, "deepseek", "deepseek-v4-flash").Favourite {
 		t.Errorf("%v", err)
+	}
+}
+
+// Before the first turn /context names the model that it would begin with, also one
+// that was chosen in place of the flag's; where there is none that is said.
+func TestContextBeforeTheFirstTurn(t *testing.T) { // CMP-13, CMP-15
+	d := newTestDesk(t)
+	said := func() string {
+		t.Helper()
+		c, err := d.Context(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(c.Lines(120), "\n")
+	}
+	if s := said(); !strings.HasPrefix(s, "no model yet: ") || !strings.Contains(s, "summarized by   no model yet") {
+		t.Error(s)
+	}
+	if _, err := d.Change(t.Context(), []tui.SettingEdit{
+		{At: setup.Path{"context", "input_limit_tokens"}, To: []byte(`50000`)},
+		{At: setup.Path{"context", "compaction", "threshold_tokens"}, To: []byte(`9000`)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d.m.load.Flags = map[string]string{"model.provider": "ollama", "model.model": "of-the-flag"}
+	if _, err := d.UseModel(t.Context(), session.Model{Provider: "ollama", API: "openai-chat", Model: "small"}); err != nil {
+		t.Fatal(err)
+	}
+	if s := said(); !strings.HasPrefix(s, "ollama/small: ") || !strings.Contains(s, "summarized by   ollama/small (window not known): the agent's own") || !strings.Contains(s, "9.0k tokens, by context.compaction.threshold_tokens") {
+		t.Error(s)
 	}
 }

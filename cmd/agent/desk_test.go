@@ -139,7 +139,7 @@ func TestAllowKeepsARuleOnce(t *testing.T) { // PERM-2
 	d := newTestDesk(t)
 	allowed := func() (list []string) {
 		t.Helper()
-		dr, err := setup.OpenDraft(d.m.set.Path)
+		dr, err := setup.OpenDraft(d.m.settings().Path)
 		if err != nil {
 			t.Fatal(err)
 		}

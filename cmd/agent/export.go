@@ -34,7 +34,7 @@ func exportCommand(e *env, f *flags) *cobra.Command {
 			"you give it away.",
 		Example: "  agent session export 01a2 -o fix.jsonl\n  agent session export 01a2 --branch b2 -o fix.html\n  agent session export 01a2 --format md | less",
 		RunE: func(c *cobra.Command, args []string) error {
-			return withSession(f, args[0], func(m *machine, s *harness.Session) error { return x.export(e, s) })
+			return withSession(e, f, args[0], func(m *machine, s *harness.Session) error { return x.export(e, s) })
 		},
 	}
 	c.Flags().StringVar(&x.branch, "branch", "", "the branch (default: the last used)")

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"varve/internal/setup"
 )
 
 // What faults that were planted by hand showed to be held by no test.
@@ -63,7 +65,7 @@ func TestMoveThatFailsStays(t *testing.T) { // BRW-4
 	d := newTestDesk(t)
 	was := d.m.workspace
 	d.m.sample = t.TempDir()
-	d.m.set.Permissions.Deny = []string{"bash(("}
+	d.m.alter(func(set *setup.Setup) { set.Permissions.Deny = []string{"bash(("} })
 	if err := d.move(""); err == nil {
 		t.Fatal("it went, with rules that can't be read")
 	}

@@ -26,7 +26,7 @@ func (d *desk) Offers(ctx context.Context) ([]tui.Offer, error) {
 	var local, ready, missing []tui.Offer
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for _, u := range d.m.set.Usables() {
+	for _, u := range d.m.settings().Usables() {
 		if u.API != openaichat.API {
 			continue
 		}
@@ -68,7 +68,7 @@ func (d *desk) Take(ctx context.Context, id, secret string) (tui.Identity, error
 		return d.takeDemo(ctx)
 	}
 	if secret != "" {
-		if err := d.m.set.StoreKey(ctx, id, setup.Secret(strings.TrimSpace(secret))); err != nil {
+		if err := d.m.settings().StoreKey(ctx, id, setup.Secret(strings.TrimSpace(secret))); err != nil {
 			return tui.Identity{}, err
 		}
 		if err := d.m.reload(); err != nil {
@@ -113,7 +113,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 // UseModel makes a model the user's choice.
 func (d *desk) UseModel(ctx context.Context, m session.Model) (tui.Identity, error) {
 	if _, ok := d.m.demo[m.Provider]; !ok {
-		err := setup.Edit(d.m.set.Path, func(dr *setup.Draft) error {
+		err := setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
 			if err := dr.Set(setup.Path{"model", "provider"}, m.Provider); err != nil {
 				return err
 			}

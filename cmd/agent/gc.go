@@ -25,7 +25,7 @@ func gcCommand(e *env, f *flags) *cobra.Command {
 			if limit < 0 {
 				return exit(exitUsage, "--limit %d: a number of blobs, or 0 for no limit", limit)
 			}
-			m, err := newMachine(f)
+			m, err := warned(e, f)
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ func importCommand(e *env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			m, err := newMachine(f)
+			m, err := warned(e, f)
 			if err != nil {
 				return err
 			}

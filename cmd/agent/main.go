@@ -142,7 +142,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 		code = e.code
 	}
 	if msg := strings.TrimSpace(err.Error()); msg != "" {
-		fmt.Fprintln(errs, "agent: "+asStarted(strings.ReplaceAll(msg, "\n", " ")))
+		fprintln(errs, "agent: "+asStarted(strings.ReplaceAll(msg, "\n", " ")))
 	}
 	return code
 }

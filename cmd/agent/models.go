@@ -29,7 +29,7 @@ const askModels = 3 * time.Second
 // of the settings, and a row for each provider that has none to choose.
 func (m *machine) known() []tui.ModelInfo {
 	var out []tui.ModelInfo
-	for _, u := range m.set.Usables() {
+	for _, u := range m.settings().Usables() {
 		if row, ok := m.idle(u); ok {
 			out = append(out, row)
 			continue
@@ -47,7 +47,7 @@ func (m *machine) known() []tui.ModelInfo {
 // has a row all the same, with the reason; for one that does not answer the
 // catalogue does.
 func (m *machine) models(ctx context.Context) []tui.ModelInfo {
-	usable := m.set.Usables()
+	usable := m.settings().Usables()
 	rows := make([][]tui.ModelInfo, len(usable))
 	var wg sync.WaitGroup
 	for i, u := range usable {
@@ -85,7 +85,7 @@ func (m *machine) idle(u setup.Usable) (tui.ModelInfo, bool) {
 		row.State = "speaks " + u.API + ", which this version does not"
 	case u.Key == setup.KeyMissing:
 		row.State, row.NeedsKey = "no key", true
-		if _, err := m.set.ResolveKey(context.Background(), u.Name); err != nil {
+		if _, err := m.settings().ResolveKey(context.Background(), u.Name); err != nil {
 			row.State = words.OneLine(strings.Replace(strings.TrimPrefix(err.Error(), u.Name+": "), "has no key", "no key", 1))
 		}
 	default:
@@ -116,7 +116,7 @@ func (m *machine) asked(ctx context.Context, u setup.Usable) []tui.ModelInfo {
 		return rows
 	}
 	// A server on this machine that nobody asked for need not be there.
-	if u.Key == setup.KeyNotNeeded && u.BuiltIn && u.Name != m.set.Model.Provider {
+	if u.Key == setup.KeyNotNeeded && u.BuiltIn && u.Name != m.settings().Model.Provider {
 		return nil
 	}
 	return []tui.ModelInfo{{Model: model, State: state}}
@@ -125,7 +125,7 @@ func (m *machine) asked(ctx context.Context, u setup.Usable) []tui.ModelInfo {
 // of are the models of a provider: those that it listed, or with nil those that
 // are known; the catalogue's in its order, then the rest.
 func (m *machine) of(u setup.Usable, listed []openaichat.ModelInfo) []tui.ModelInfo {
-	p, _ := m.set.Provider(u.Name)
+	p, _ := m.settings().Provider(u.Name)
 	at := map[string]openaichat.ModelInfo{}
 	var order []string
 	seen := map[string]bool{"": true}
@@ -175,7 +175,7 @@ func (m *machine) of(u setup.Usable, listed []openaichat.ModelInfo) []tui.ModelI
 // named are a provider's models that were chosen before.
 func (m *machine) named(provider string) (ids []string) {
 	noted, _ := m.preferred() // it is said where rows are marked
-	refs := slices.Concat([]setup.ModelRef{{Provider: m.set.Model.Provider, Model: m.set.Model.Model}}, m.set.Routing.SummarizationModels, noted.Favourites, noted.Recent)
+	refs := slices.Concat([]setup.ModelRef{{Provider: m.settings().Model.Provider, Model: m.settings().Model.Model}}, m.settings().Routing.SummarizationModels, noted.Favourites, noted.Recent)
 	for _, r := range refs {
 		if r.Provider == provider && r.Model != "" && !strings.EqualFold(r.Model, "auto") {
 			ids = append(ids, r.Model)

@@ -39,7 +39,7 @@ type beside struct {
 }
 
 func (p *purge) run(ctx context.Context, id string, items []session.ItemID) error {
-	m, err := newMachine(p.f)
+	m, err := warned(p.e, p.f)
 	if err != nil {
 		return err
 	}

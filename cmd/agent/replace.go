@@ -102,7 +102,7 @@ func replacement(e *env, file string) ([]byte, error) {
 
 // replaced does o and says what came of each of its swaps.
 func replaced(c *cobra.Command, e *env, f *flags, asJSON bool, id string, o drive.Replace) error {
-	m, err := newMachine(f)
+	m, err := warned(e, f)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 
@@ -19,11 +20,12 @@ type report interface {
 }
 
 // textReport prints the answer, and nothing else: what is piped on is the
-// answer.
+// answer, byte for byte.
 type textReport struct {
-	out   io.Writer
-	err   io.Writer // a terminal, where waits are told; nil for none
-	notes io.Writer // where compactions are told
+	out    io.Writer
+	looked bool      // out is a terminal, which the answer must not drive
+	err    io.Writer // a terminal, where waits are told; nil for none
+	notes  io.Writer // where compactions are told
 }
 
 func (*textReport) begin(*harness.Local) {}
@@ -43,9 +45,15 @@ func (r *textReport) entry(l *harness.Local, e session.Entry) {
 func (*textReport) quiet() bool { return false }
 
 func (r *textReport) end(res result) {
-	if res.Text != "" {
-		fprintln(r.out, strings.TrimRight(res.Text, "\n"))
+	if res.Text == "" {
+		return
 	}
+	text := strings.TrimRight(res.Text, "\n")
+	if r.looked {
+		fprintln(r.out, text)
+		return
+	}
+	_, _ = fmt.Fprintln(r.out, text) // as fprintln
 }
 
 // jsonReport prints one object.

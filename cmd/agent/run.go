@@ -8,13 +8,13 @@ import (
 	"os"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"varve/internal/harness"
 	"varve/internal/harness/drive"
 	"varve/internal/session"
 	"varve/internal/setup"
+	"varve/internal/tui/plain"
 	"varve/internal/words"
 )
 
@@ -81,9 +81,10 @@ func runOn(ctx context.Context, e *env, m *machine, r *runFlags, args []string) 
 	switch r.output {
 	case "text":
 		text := &textReport{out: e.out, notes: e.err}
-		if f, ok := e.err.(*os.File); ok && term.IsTerminal(f.Fd()) {
-			text.err = f
+		if isTerminal(e.err) {
+			text.err = e.err
 		}
+		text.looked = isTerminal(e.out)
 		show = text
 	case "json":
 		show = &jsonReport{out: e.out}
@@ -148,8 +149,8 @@ func openSession(ctx context.Context, m *machine, o harness.Options, path string
 		l, err := harness.Start(ctx, o)
 		return l, sessionErr(err)
 	}
-	if m.set.Model.Model != "" {
-		if o.Model, o.ModelBy, err = m.model(); err != nil && m.set.Origin("model.model").From == setup.FromFlag {
+	if m.settings().Model.Model != "" {
+		if o.Model, o.ModelBy, err = m.model(); err != nil && m.settings().Origin("model.model").From == setup.FromFlag {
 			return nil, err
 		}
 	}
@@ -291,6 +292,7 @@ func providerKind(kind string) bool {
 	return true
 }
 
-// fprintln writes a line and gives up in silence: the reader of a pipe may
-// have gone, and the session goes on without it.
-func fprintln(w io.Writer, s string) { _, _ = fmt.Fprintln(w, s) }
+// fprintln writes a line for people: what others said in it can't drive the
+// terminal (TUI-9). It gives up in silence: the reader of a pipe may have gone,
+// and the session goes on without it.
+func fprintln(w io.Writer, s string) { _, _ = fmt.Fprintln(w, plain.CleanTabs(s, 0)) }

@@ -132,11 +132,10 @@ func searchCommand(e *env, f *flags) *cobra.Command {
 			"said, what the model answered, what tools and your own commands printed. Exit code 1: nothing is found.",
 		Example: "  agent session search 'divide by zero' --all",
 		RunE: func(c *cobra.Command, args []string) error {
-			m, err := newMachine(f)
+			m, err := warned(e, f)
 			if err != nil {
 				return err
 			}
-			m.warn(e)
 			return m.search(c.Context(), e, args[0], all, asJSON)
 		},
 	}
@@ -189,7 +188,7 @@ func (m *machine) search(ctx context.Context, e *env, text string, all, asJSON b
 		for _, h := range found.Hits {
 			age := ago(h.At, time.Now())
 			if all {
-				age += "\t" + words.OneLine(folders[h.Path])
+				age += "\t" + oneLine(folders[h.Path])
 			}
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", h.Session, h.Item, age, plain.Clean(h.Before+h.Match+h.After))
 		}

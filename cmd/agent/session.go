@@ -68,11 +68,10 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 		Long:    "List the sessions of this folder, newest first. With --query exit code 1: nothing is found.",
 		Example: "  agent session list --all --query parser",
 		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := newMachine(f)
+			m, err := warned(e, f)
 			if err != nil {
 				return err
 			}
-			m.warn(e)
 			return m.list(c.Context(), e, all, deleted, query, asJSON)
 		},
 	}
@@ -83,7 +82,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	show := &cobra.Command{
 		Use: "show ID", Short: "Show what the next request would carry, in order", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
-			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
+			return withSession(e, f, args[0], func(m *machine, s *harness.Session) error {
 				return showSession(c.Context(), e.out, m, s, cmp.Or(branch, s.LastBranch()), session.Seq(at), asJSON)
 			})
 		},
@@ -93,7 +92,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	verify := &cobra.Command{
 		Use: "verify ID", Short: "Check every byte of a session, and every content hash", Args: takes(1, whichSession),
 		RunE: func(c *cobra.Command, args []string) error {
-			m, err := newMachine(f)
+			m, err := warned(e, f)
 			if err != nil {
 				return err
 			}
@@ -107,7 +106,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 	requests := &cobra.Command{
 		Use: "requests ID [N]", Short: "List the requests that were sent, or print the N-th byte for byte", Args: takes(1, whichSession, whichRequest),
 		RunE: func(c *cobra.Command, args []string) error {
-			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
+			return withSession(e, f, args[0], func(m *machine, s *harness.Session) error {
 				n := 0
 				if len(args) == 2 {
 					var err error
@@ -128,7 +127,7 @@ func sessionCommand(e *env, f *flags) *cobra.Command {
 					return drive.Retitle{Branch: b, Title: []byte(words.OneLine(args[1]))}, nil
 				}, func(*harness.Session, harness.Outcome) told { return told{} })
 			}
-			m, err := newMachine(f)
+			m, err := warned(e, f)
 			if err != nil {
 				return err
 			}
@@ -169,21 +168,30 @@ func rename(ctx context.Context, s *harness.Session, title string) error {
 
 // open opens a session as the settings say that it is to be written.
 func (m *machine) open(path string) (*harness.Session, error) {
-	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Policy(m.set.Log.Sync), harness.System{})
+	s, err := harness.Open(path, content.Open(m.folders.Data), jsonl.Policy(m.settings().Log.Sync), harness.System{})
 	return s, sessionErr(err)
 }
 
 // openWhile is open that gives up when ctx is done.
 func (m *machine) openWhile(ctx context.Context, path string) (*harness.Session, error) {
-	s, err := harness.OpenWhile(ctx, path, content.Open(m.folders.Data), jsonl.Policy(m.set.Log.Sync), harness.System{})
+	s, err := harness.OpenWhile(ctx, path, content.Open(m.folders.Data), jsonl.Policy(m.settings().Log.Sync), harness.System{})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	return s, sessionErr(err)
 }
 
-func withSession(f *flags, id string, do func(*machine, *harness.Session) error) error {
+// warned is the machine for a command that goes on without settings.
+func warned(e *env, f *flags) (*machine, error) {
 	m, err := newMachine(f)
+	if err == nil {
+		m.warn(e)
+	}
+	return m, err
+}
+
+func withSession(e *env, f *flags, id string, do func(*machine, *harness.Session) error) error {
+	m, err := warned(e, f)
 	if err != nil {
 		return err
 	}
@@ -260,9 +268,9 @@ func (m *machine) list(ctx context.Context, e *env, all, deleted bool, query str
 	}
 	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
 	for i, r := range rows {
-		title := words.Listed(r.Title, m.turnOf(shown[i]), r.Damage)
+		title := oneLine(words.Listed(r.Title, m.turnOf(shown[i]), r.Damage))
 		if all {
-			title += "\t" + r.Workspace
+			title += "\t" + oneLine(r.Workspace)
 		}
 		many := "–"
 		if r.Messages != nil {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,18 +12,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/internal/index"
 	"varve/internal/providers/openaichat"
 	"varve/internal/session"
 	"varve/internal/setup"
-	"varve/internal/tui"
-	"varve/internal/words"
 )
 
 func configCommand(e *env, f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use: "config", Short: "Read and change setup.json", Args: aCommand,
-		Example: `  agent config set providers.local.base_url http://127.0.0.1:8080/v1
+		Long: "Read and change setup.json. `agent config list` names every key with its default, for instance\n" +
+			"context.compaction.threshold_tokens: from which size on a conversation is summarized.",
+		Example: `  agent config list
+  agent config set providers.local.base_url http://127.0.0.1:8080/v1
   agent models
   agent config set model.provider local
   agent config set model.model some-model
@@ -43,103 +41,58 @@ func configCommand(e *env, f *flags) *cobra.Command {
 	}
 	c.AddCommand(
 		&cobra.Command{Use: "path", Short: "Say where setup.json is", Args: cobra.NoArgs, RunE: with(func(m *machine, _ []string) error {
-			fprintln(e.out, m.set.Path)
+			fprintln(e.out, m.settings().Path)
 			return nil
 		})},
+		&cobra.Command{Use: "list", Short: "Name every key, with its default and what may stand there", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+			return listKeys(e)
+		}},
 		&cobra.Command{Use: "get KEY", Short: "Print a value of the file", Args: takes(1, whichKey), RunE: with(func(m *machine, args []string) error {
-			d, err := setup.OpenDraft(m.set.Path)
+			d, err := setup.OpenDraft(m.settings().Path)
 			if err != nil {
 				return exit(exitUsage, "%w", err)
 			}
 			v := d.Get(setup.ParsePath(args[0]))
 			if v == nil {
-				return exit(exitUsage, "%s is not set in %s (%s)", args[0], m.set.Path, m.set.Origin(args[0]))
+				return exit(exitUsage, "%s is not set in %s (%s)", args[0], m.settings().Path, m.settings().Origin(args[0]))
 			}
-			if secretPath(args[0]) {
-				fprintln(e.out, "•••")
-				return nil
-			}
-			fprintln(e.out, string(v))
+			fprintln(e.out, string(setup.Masked(setup.ParsePath(args[0]), v)))
 			return nil
 		})},
 		&cobra.Command{Use: "set KEY VALUE", Short: "Change a value of the file (JSON, or plain text)", Args: takes(2, whichKey, whichValue), RunE: with(func(m *machine, args []string) error {
-			now, err := setValue(m.set.Path, args[0], args[1])
+			now, err := setValue(m.settings().Path, args[0], args[1])
 			if err != nil {
 				return exit(exitUsage, "%w", err)
 			}
 			if err := m.reload(); err != nil {
 				return exit(exitUsage, "%w", err)
 			}
-			fprintln(e.err, args[0]+" is "+shownValue(args[0], now)+" now, in "+m.set.Path)
-			for _, p := range m.set.Unknown() {
-				if p.Path.String() == args[0] || strings.HasPrefix(args[0], p.Path.String()+".") {
-					fprintln(e.err, "agent: saved, though nothing reads it: "+p.Error())
-				}
-			}
+			fprintln(e.err, args[0]+" is "+shownValue(args[0], now)+" now, in "+m.settings().Path)
 			return nil
 		})},
-		&cobra.Command{Use: "edit", Short: "Open setup.json in $EDITOR", Args: cobra.NoArgs, RunE: with(func(m *machine, _ []string) error {
-			editor := os.Getenv("VISUAL")
-			if editor == "" {
-				editor = os.Getenv("EDITOR")
-			}
-			if editor == "" {
-				return exit(exitUsage, "no editor: set $EDITOR, or open %s yourself", m.set.Path)
-			}
-			cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", m.set.Path)
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-			if err := cmd.Run(); err != nil {
-				return exit(exitFailed, "%s: %w", editor, err)
-			}
-			return nil
-		})},
-		&cobra.Command{Use: "check", Short: "Say what in the settings does not run, and why", Args: cobra.NoArgs, RunE: with(func(m *machine, _ []string) error {
-			if m.fault != nil {
-				return exit(exitUsage, "%w", m.fault)
-			}
-			for _, p := range m.set.Problems {
-				fprintln(e.out, p.Error())
-			}
-			for _, p := range m.set.Unknown() {
-				fprintln(e.out, p.Error())
-			}
-			looks := tui.LookProblems(m.set.Appearance)
-			for _, p := range looks {
-				fprintln(e.out, p.Error())
-			}
-			if err := m.badRules(); err != nil {
-				return err
-			}
-			if m.set.Model.Provider != "" && m.set.Model.Model != "" {
-				if _, _, err := m.model(); err != nil {
-					return err
-				}
-			}
-			if len(m.set.Problems) > 0 {
-				return exit(exitUsage, "%s", words.Count(len(m.set.Problems), "value")+" of "+m.set.Path+" can't be used; the defaults run instead")
-			}
-			if len(looks) > 0 {
-				return exit(exitUsage, "%s", words.Count(len(looks), "line")+" of appearance can't be done as asked; the rest of it holds")
-			}
-			if len(m.set.Unknown()) > 0 {
-				fprintln(e.out, m.set.Path+" can be used; nothing reads what stands above")
-				return nil
-			}
-			if !m.set.Written() {
-				fprintln(e.out, "there is no setup.json, and there need not be: the defaults run. It would be "+m.set.Path)
-				return nil
-			}
-			fprintln(e.out, m.set.Path+" is fine")
-			return nil
-		})},
+		&cobra.Command{
+			Use: "edit", Short: "Open setup.json in $EDITOR, and check what it was made", Args: cobra.NoArgs,
+			RunE: with(func(m *machine, _ []string) error { return m.edit(e) }),
+		},
+		&cobra.Command{
+			Use: "check", Short: "Say what in the settings does not run, and why", Args: cobra.NoArgs,
+			RunE: with(func(m *machine, _ []string) error { return m.check(e) }),
+		},
 	)
 	return c
 }
 
-func secretPath(key string) bool {
-	p := setup.ParsePath(key)
-	return len(p) > 0 && (p[len(p)-1] == "api_key" || len(p) > 2 && p[len(p)-2] == "headers")
+// listKeys names what setup.json may hold.
+func listKeys(e *env) error {
+	tw := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "KEY\tDEFAULT\tVALUES\tWHAT IT IS")
+	for _, k := range setup.Keys() {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", k.Key, k.Default, k.Values, strings.ReplaceAll(k.Says, "`", ""))
+	}
+	return tw.Flush()
 }
+
+func secretPath(key string) bool { return setup.IsSecret(setup.ParsePath(key)) }
 
 func modelsCommand(e *env, f *flags) *cobra.Command {
 	c := &cobra.Command{
@@ -149,11 +102,10 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 			if len(args) == 1 && args[0] != "list" {
 				return exit(exitUsage, "%q: it is `agent models list` or `agent models show provider/model`", args[0])
 			}
-			m, err := newMachine(f)
+			m, err := warned(e, f)
 			if err != nil {
 				return err
 			}
-			m.warn(e)
 			warnCatalogue(e)
 			return m.listModels(c.Context(), e)
 		},
@@ -161,7 +113,7 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 	c.AddCommand(refreshCommand(e, f), &cobra.Command{
 		Use: "show PROVIDER/MODEL", Short: "Show a model's window, and who says so", Args: takes(1, whichModel),
 		RunE: func(c *cobra.Command, args []string) error {
-			m, err := newMachine(&flags{model: args[0]})
+			m, err := warned(e, &flags{model: args[0]})
 			if err != nil {
 				return err
 			}
@@ -182,7 +134,7 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 					window = session.Capacity{N: info.Window, Source: "reported by " + info.WindowSource}
 				}
 			}
-			fmt.Fprintf(e.out, "%s\n  api      %s\n  address  %s\n", model, model.API, t.Endpoint.BaseURL)
+			fmt.Fprintf(e.out, "%s\n  api      %s\n  address  %s\n", oneLine(model.String()), model.API, oneLine(t.Endpoint.BaseURL))
 			if window.Source == "catalogue" {
 				window.Source = catalogueWords()
 			}
@@ -209,7 +161,7 @@ func (m *machine) listModels(ctx context.Context, e *env) error {
 		if i.Model.Model == "" {
 			name = i.Model.Provider
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, windowWords(i), cmp.Or(i.State, strings.TrimSuffix(i.Key+"; "+i.Price, "; ")))
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", oneLine(name), windowWords(i), oneLine(cmp.Or(i.State, strings.TrimSuffix(i.Key+"; "+i.Price, "; "))))
 		silent = slices.DeleteFunc(silent, func(u setup.Usable) bool { return u.Name == i.Model.Provider })
 	}
 	err := tw.Flush()
@@ -225,90 +177,7 @@ func (m *machine) listModels(ctx context.Context, e *env) error {
 
 // builtInServers are the servers on this machine that need no settings.
 func (m *machine) builtInServers() []setup.Usable {
-	return slices.DeleteFunc(m.set.Usables(), func(u setup.Usable) bool { return !u.BuiltIn || u.Key != setup.KeyNotNeeded })
-}
-
-func doctorCommand(e *env, f *flags) *cobra.Command {
-	return &cobra.Command{
-		Use: "doctor", Short: "Check what this program needs here", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			m, err := newMachine(f)
-			if err != nil {
-				return err
-			}
-			return m.doctor(c.Context(), e)
-		},
-	}
-}
-
-// doctor says what is well and what is not, a line each; the exit code is 1
-// where something is not.
-func (m *machine) doctor(ctx context.Context, e *env) error {
-	bad := 0
-	say := func(ok bool, what, detail string) {
-		mark := "ok  "
-		if !ok {
-			mark = "BAD "
-			bad++
-		}
-		fprintln(e.out, mark+what+": "+detail)
-	}
-	printVersion(e.out)
-	if m.fault != nil {
-		say(false, "settings", m.fault.Error())
-	} else if !m.set.Written() {
-		say(true, "settings", "there is no setup.json, the defaults run; it would be "+m.set.Path)
-	} else {
-		say(len(m.set.Problems) == 0, "settings", fmt.Sprintf("%s, %s", m.set.Path, words.Count(len(m.set.Problems), "problem")))
-	}
-	for _, p := range m.set.Problems {
-		fprintln(e.out, "      "+p.Error())
-	}
-	model, _, err := m.model()
-	switch {
-	case err != nil:
-		say(false, "model", asStarted(err.Error()))
-		fprintln(e.out, asStarted("      choose one: `agent models` lists them; `agent config set model.provider NAME` and `agent config set model.model NAME` keep the choice"))
-	default:
-		t, err := m.resolve(ctx, model)
-		if err != nil {
-			say(false, "model", asStarted(err.Error()))
-			break
-		}
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		if _, err := openaichat.Models(ctx, t.Endpoint); err != nil {
-			say(false, "provider", words.OneLine(err.Error()))
-		} else {
-			say(true, "provider", model.String()+" answers at "+t.Endpoint.BaseURL)
-		}
-	}
-	for _, tool := range []string{"sh", "git"} {
-		path, err := exec.LookPath(tool)
-		if err != nil {
-			path = "not found; commands that need it will fail"
-		}
-		say(err == nil, tool, path)
-	}
-	all, err := index.List(m.folders.Data)
-	damaged := []string{}
-	for _, s := range all {
-		if s.Damage != "" {
-			damaged = append(damaged, s.ID)
-		}
-	}
-	switch {
-	case err != nil:
-		say(false, "sessions", err.Error())
-	case len(damaged) > 0:
-		say(false, "sessions", fmt.Sprintf("%d of %d can't be read whole: %s", len(damaged), len(all), strings.Join(damaged, ", ")))
-	default:
-		say(true, "sessions", words.Count(len(all), "session")+" under "+m.folders.Data)
-	}
-	if bad > 0 {
-		return &exitError{code: exitFailed}
-	}
-	return nil
+	return slices.DeleteFunc(m.settings().Usables(), func(u setup.Usable) bool { return !u.BuiltIn || u.Key != setup.KeyNotNeeded })
 }
 
 func resumeCommand(e *env, f *flags) *cobra.Command {

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
@@ -54,7 +55,7 @@ func (m *machine) goodbye(e *env, d *desk, closed error) error {
 	case !something:
 		return nil
 	}
-	fmt.Fprintf(e.err, "The session is kept. To go on: %s\n", m.howToGoOn(l))
+	fprintln(e.err, "The session is kept. To go on: "+m.howToGoOn(l))
 	if err := l.Fault(); err != nil {
 		return sessionErr(fmt.Errorf("what came last is not in it: %w", err))
 	}
@@ -64,7 +65,7 @@ func (m *machine) goodbye(e *env, d *desk, closed error) error {
 // show opens the interface on a new session, or on the one that the flags
 // name. With draft the prompt is only written, not sent.
 func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, draft bool) error {
-	lines := m.set.Appearance.Plain
+	lines := m.settings().Appearance.Plain
 	if !lines && (!term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd())) {
 		return exit(exitUsage, "%w", errNoTerminal)
 	}
@@ -87,21 +88,23 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 	}
 	defer os.RemoveAll(o.Tools.TempDir)
 	o.Model, o.ModelBy, err = m.model()
-	if err != nil && (lines && path == "" || m.load.Flags["model.model"] != "" || m.set.Model.Model != "") {
+	if err != nil && (lines && path == "" || m.load.Flags["model.model"] != "" || m.settings().Model.Model != "") {
 		return err // one was asked for, and it can't be
 	}
 	if m.fault != nil {
 		m.notice = m.fault.Error()
-	} else if n := len(m.set.Problems); n > 0 && m.notice == "" {
-		m.notice = m.set.Problems[0].Error()
+	} else if n := len(m.settings().Problems); n > 0 && m.notice == "" {
+		m.notice = m.settings().Problems[0].Error()
 	}
 	// The interface ends by its own keys and signals: the painter sees to both.
 	d := newDesk(context.WithoutCancel(ctx), m, o, path)
+	left := holdSignals()
 	if lines {
 		err = showLines(ctx, e, d, tui.LinearOptions{Prompt: strings.Join(args, " "), Draft: draft, GoOn: m.goOn})
 	} else {
 		err = m.paint(ctx, e, d, strings.Join(args, " "), draft)
 	}
+	left()
 	closeErr := d.Close()
 	bye := m.goodbye(e, d, closeErr)
 	var sig *paint.SignalError
@@ -128,10 +131,30 @@ func (m *machine) show(ctx context.Context, e *env, r *runFlags, args []string, 
 	return sessionErr(closeErr)
 }
 
+// closingTime is how long closing a session may take before a signal ends the program all the same.
+const closingTime = 3 * time.Second
+
+// holdSignals keeps signals that come behind the interface's own from ending the program before its log is
+// closed, up to its very end. left says that the interface was left.
+func holdSignals() (left func()) {
+	held := make(chan os.Signal, 8)
+	signal.Notify(held, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	return func() {
+		end := time.Now().Add(closingTime)
+		go func() {
+			for s := range held {
+				if time.Now().After(end) {
+					os.Exit((&paint.SignalError{Signal: s.(syscall.Signal)}).ExitCode())
+				}
+			}
+		}()
+	}
+}
+
 // paint shows the screen until it is left.
 func (m *machine) paint(ctx context.Context, e *env, d *desk, prompt string, draft bool) error {
 	root := tui.New(context.WithoutCancel(ctx), d, tui.Options{
-		Prompt: prompt, Draft: draft, GoOn: m.goOn, Looks: m.set.Appearance,
+		Prompt: prompt, Draft: draft, GoOn: m.goOn, Looks: m.settings().Appearance,
 		Colors: colorprofile.Detect(os.Stdout, os.Environ()),
 	})
 	_, err := paint.Run(ctx, root, paint.Options{})

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"varve/internal/providers/scripted"
 )
@@ -87,6 +88,56 @@ func playNoticesOfBefore(h *tuiHouse) { // TUI-7
 	x.quits()
 }
 
+// Who leaves while a summary is made without a turn is asked; then it is stopped, the
+// log is closed, and nothing of it fails later or is asked for again.
+func playQuitSummarizing(h *tuiHouse) { // TUI-5, CMP-9, RUN-2
+	h.server.Handle(func(r scripted.Request) scripted.Reply {
+		steps := []scripted.Step{scripted.Role(), scripted.Text(strings.Repeat("It was so. ", 300) + "No more."), scripted.Finish("stop"), scripted.Done()}
+		if bytes.Contains(r.Body, []byte("Write a handoff")) {
+			steps = []scripted.Step{scripted.Role(), scripted.Text("## Objective\nIt never"), scripted.Hang()}
+		}
+		return scripted.Reply{Steps: steps}
+	})
+	x := h.ready()
+	x.says("tell me much")
+	x.sees("No more.")
+	x.await("the end of the turn", func() bool { return h.kinds()["turn.ended"] == 1 })
+	const asks = "The conversation is being summarized. Quitting stops that"
+	leave := func(how string, leaves func(), code int) {
+		x.says("/compact")
+		x.sees("It never")
+		n, asked := h.kinds(), len(h.server.Requests())
+		leaves()
+		x.ends(code)
+		now := h.kinds()
+		if now["compaction.failed"] != n["compaction.failed"]+1 || now["compaction.started"] != now["compaction.failed"] || now["run.ended"] != now["run.started"] || now["request.sent"] != now["reply.completed"]+now["reply.rejected"] {
+			h.t.Errorf("%s: the log was not closed: %v", how, now)
+		}
+		x = h.ready("--continue")
+		x.sees("Summarizing was stopped.")
+		if again := h.kinds(); again["compaction.failed"] != now["compaction.failed"] || len(h.server.Requests()) != asked {
+			h.t.Errorf("%s: something of it came later: %v, %d requests more", how, again, len(h.server.Requests())-asked)
+		}
+	}
+	leave("Ctrl+C", func() {
+		x.in(keyCtrlD)
+		x.sees("It never", asks)
+		x.in("n") // stays, and the summary goes on
+		x.gone(asks)
+		x.sees("It never")
+		x.in(keyCtrlC)
+		x.sees("Ctrl+C again quits")
+		x.in(keyCtrlC)
+		x.sees(asks)
+		x.in("y")
+	}, exitDone)
+	leave("/exit", func() { x.says("/exit"); x.sees(asks); x.in("y") }, exitDone)
+	leave("Ctrl+D", func() { x.in(keyCtrlD); x.sees(asks); x.in("y") }, exitDone)
+	leave("SIGTERM", func() { _ = x.cmd.Process.Signal(syscall.SIGTERM) }, exitTerminated)
+	x.quits()
+	h.whole()
+}
+
 // Sizes that change all the time while an answer streams, with redraws and Esc in
 // between: the screen is whole afterwards, nothing is left behind, and Esc had its
 // effect.
@@ -160,9 +211,19 @@ func playPlain(h *tuiHouse) { // TUI-9, TUI-10, TUI-5
 	x.in(keyCtrlC)
 	x.tells("Stopping. Ctrl+C again quits.")
 	x.tells("Interrupted.")
-	x.in(keyCtrlC)
-	x.in(keyCtrlC)
+	stop := make(chan struct{})
+	go func() { // again and again: what is closed then is closed whole
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+				_, _ = x.host.WriteString(keyCtrlC)
+			}
+		}
+	}()
 	x.ends(exitDone)
+	close(stop)
 	if out := x.output(); strings.ContainsAny(strings.ReplaceAll(out, "^C", ""), "\x1b\a") {
 		h.t.Errorf("a sequence in plain mode: %q", out)
 	}

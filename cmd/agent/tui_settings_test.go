@@ -87,3 +87,45 @@ func playSettings(h *tuiHouse) { // SET-1, SET-2, SET-3, SUM-1, SUM-7
 	x.quits()
 	h.whole()
 }
+
+// A threshold that is changed while a window is open counts from the next turn on,
+// and never inside one: in Settings, and by `config set` in another terminal.
+func playThreshold(h *tuiHouse) { // CMP-2, SET-1, SUM-7, PFX-1
+	h.settings(fmt.Sprintf(`{"model":{"provider":"script","model":"m"},"providers":{"script":{"api":"openai-chat","base_url":%q}},"context":{"input_limit_tokens":50000}}`, h.server.URL()+"/v1"))
+	h.server.Handle(func(r scripted.Request) scripted.Reply {
+		says := func(text string) scripted.Reply {
+			return scripted.Reply{Steps: []scripted.Step{scripted.Role(), scripted.Text(text), scripted.Finish("stop"), scripted.Done()}}
+		}
+		switch all := r.Get("messages").Array(); {
+		case strings.Contains(all[len(all)-1].Get("content").String(), "## Next Action"):
+			return says("## Objective\nSay hello.\n## Work State\n### Completed\nHello was said.\n## Next Action\nThe end of it.")
+		case strings.Contains(all[len(all)-1].Get("content").String(), "tell me much"):
+			return says("Much was told. " + strings.Repeat("It was so. ", 2000))
+		}
+		return h.model(r)
+	})
+	x := h.ready("--mode", "full")
+	x.says("tell me much")
+	x.sees("It was so.")
+	x.await("the end of the turn", func() bool { return h.kinds()["turn.ended"] == 1 })
+	x.says("run until test -e go; do sleep 0.02; done")
+	x.await("the command", func() bool { return h.kinds()["tool.started"] == 1 })
+	if out, err := h.command("config", "set", "context.compaction.threshold_tokens", "6000").CombinedOutput(); err != nil {
+		h.t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(h.dir, "go"), nil, 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	x.await("the end of the turn", func() bool { return h.kinds()["turn.ended"] == 2 })
+	if n := h.kinds()["compaction.started"]; n != 0 {
+		h.t.Errorf("%d compactions in a turn that began before the change", n)
+	}
+	x.says("hello")
+	x.sees("Hello, friend.", "── Summarized: ")
+	x.await("the end of the turn", func() bool { return h.kinds()["turn.ended"] == 3 })
+	if n := h.kinds()["checkpoint.committed"]; n != 1 {
+		h.t.Errorf("%d checkpoints", n)
+	}
+	x.quits()
+	h.whole()
+}

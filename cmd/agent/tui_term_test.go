@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
@@ -54,6 +55,7 @@ type tuiTerm struct {
 	mu  sync.Mutex
 	raw bytes.Buffer
 	emu *vt.Emulator
+	set map[int]bool // modes of the emulator that are not as they were in the beginning
 }
 
 // tuiAnswers is what a good terminal answers to what it is asked.
@@ -69,7 +71,17 @@ func tuiStart(t *testing.T, w, h int, cmd *exec.Cmd) *tuiTerm {
 	if err != nil {
 		t.Skip("no pty: ", err)
 	}
-	x := &tuiTerm{t: t, cmd: cmd, host: host, tty: tty, done: make(chan struct{}), emu: vt.NewEmulator(w, h)}
+	x := &tuiTerm{t: t, cmd: cmd, host: host, tty: tty, done: make(chan struct{}), emu: vt.NewEmulator(w, h), set: map[int]bool{}}
+	mode := func(on bool) func(ansi.Mode) {
+		return func(m ansi.Mode) {
+			if n := m.Mode(); on == (n == ansi.ModeTextCursorEnable.Mode() || n == ansi.ModeAutoWrap.Mode()) {
+				delete(x.set, n)
+			} else {
+				x.set[n] = on
+			}
+		}
+	}
+	x.emu.SetCallbacks(vt.Callbacks{EnableMode: mode(true), DisableMode: mode(false)})
 	x.resize(w, h)
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "COLORTERM=truecolor")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
@@ -195,6 +207,11 @@ func (x *tuiTerm) ends(code int) {
 		x.t.Errorf("exit code %d, want %d\n%s", got, code, x.screen())
 	}
 	x.given()
+	x.await("the modes of the terminal as they were", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return len(x.set) == 0 && !x.emu.IsAltScreen() && !x.emu.CursorHidden()
+	})
 	s, err := term.GetState(x.tty.Fd())
 	if want := uint64(syscall.ICANON | syscall.ECHO | syscall.ISIG); err != nil || uint64(s.Lflag)&want != want {
 		x.t.Errorf("the terminal is not in line mode (%v)", err)

@@ -56,10 +56,12 @@ func TestInterface(t *testing.T) {
 		{"compaction", playCompaction},
 		{"notices", playNotices},
 		{"notices of before", playNoticesOfBefore},
+		{"quit summarizing", playQuitSummarizing},
 		{"storm", playStorm},
 		{"orphan", playOrphan},
 		{"plain", playPlain},
 		{"settings", playSettings},
+		{"a threshold", playThreshold},
 		{"commands", playCommands},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -228,7 +230,7 @@ func playWrite(h *tuiHouse) { // TUI-4, TUI-12
 	x.in("\t")
 	x.sees("> /context")
 	x.in(keyEnter)
-	x.sees("╭─ Context", "layer")
+	x.sees("╭─ Context", "tool definitions")
 	x.in(keyEsc)
 	x.gone("╭─")
 	x.in("/nonsense")

@@ -21,7 +21,7 @@ type prices func(session.Model) (harness.Price, bool)
 
 // price is what the catalogue says of a model at its vendor's own address.
 func (m *machine) price(model session.Model) (harness.Price, bool) {
-	p, ok := m.set.Provider(model.Provider)
+	p, ok := m.settings().Provider(model.Provider)
 	if !ok {
 		return harness.Price{}, false
 	}
@@ -152,7 +152,7 @@ func usageCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 			"that failed count, and those of summarizers do. A cost is given where the provider told it or the price is known.",
 		Example: "  agent session usage 01a2\n  agent session usage 01a2 --json",
 		RunE: func(_ *cobra.Command, args []string) error {
-			return withSession(f, args[0], func(m *machine, s *harness.Session) error {
+			return withSession(e, f, args[0], func(m *machine, s *harness.Session) error {
 				branch := cmp.Or(branch, s.LastBranch())
 				if _, err := s.Lineage(branch); err != nil {
 					return operationErr(err, branch)

@@ -165,7 +165,7 @@ func showRequests(w io.Writer, s *harness.Session, n int, asJSON bool) error {
 		if r.Purged {
 			why = strings.TrimPrefix(why+", purged: can't be printed", ", ")
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\tattempt %d\t%s\t%d shared\t%s\n", r.N, r.Purpose, r.Model, r.Attempt, words.Bytes(r.Bytes), r.Shared, why)
+		fmt.Fprintf(tw, "%d\t%s\t%s\tattempt %d\t%s\t%d shared\t%s\n", r.N, r.Purpose, oneLine(r.Model), r.Attempt, words.Bytes(r.Bytes), r.Shared, why)
 	}
 	return tw.Flush()
 }

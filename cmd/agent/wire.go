@@ -39,7 +39,7 @@ type flags struct {
 // A machine is this program on this machine: folders, settings, workspace.
 type machine struct {
 	folders   setup.Folders
-	set       *setup.Setup
+	set       atomic.Pointer[setup.Setup] // as they were read last; see settings
 	load      setup.Options
 	fault     error // setup.json can't be used: defaults run
 	workspace string
@@ -49,9 +49,9 @@ type machine struct {
 	script    bool                          // the model is a script or a puppet (PRV-11)
 	notice    string                        // to be said once, at the start
 	grants    sync.Mutex
-	granted   []string                    // rules that were allowed since the settings were read
-	goOn      bool                        // go on with the paused turn
-	newest    atomic.Pointer[setup.Setup] // settings as they were read last, for who summarizes
+	granted   []string // rules that were allowed since the settings were read
+	goOn      bool     // go on with the paused turn
+	windows   windows  // what servers on this machine have told
 }
 
 func newMachine(f *flags) (*machine, error) {
@@ -86,29 +86,21 @@ func newMachine(f *flags) (*machine, error) {
 		over["appearance.plain"] = "true"
 	}
 	m.load = setup.Options{Path: folders.Setup(), State: folders.State, Flags: over, Keyring: setup.OSKeyring()}
-	m.set, m.fault = setup.Load(m.load)
-	return m, nil
-}
-
-// reload reads the settings again, after they were changed.
-func (m *machine) reload() error {
 	set, err := setup.Load(m.load)
-	if err != nil {
-		return err
-	}
-	m.set = set
-	return nil
+	m.set.Store(set)
+	m.fault = err
+	return m, nil
 }
 
 // model is the one to start with, and how it was chosen.
 func (m *machine) model() (session.Model, string, error) {
-	c := m.set.Model
+	c := m.settings().Model
 	by := "user"
-	if m.set.Origin("model.model").From == setup.FromFlag {
+	if m.settings().Origin("model.model").From == setup.FromFlag {
 		by = "flag"
 	}
 	if c.Provider == "" || c.Model == "" {
-		return session.Model{}, by, exit(exitUsage, "no model is chosen: give one with --model provider/model or set it in %s; `agent demo` needs none", m.set.Path)
+		return session.Model{}, by, exit(exitUsage, "no model is chosen: give one with --model provider/model or set it in %s; `agent demo` needs none", m.settings().Path)
 	}
 	model := session.Model{Provider: c.Provider, Model: c.Model}
 	if ep, ok := m.demo[c.Provider]; ok {
@@ -116,9 +108,9 @@ func (m *machine) model() (session.Model, string, error) {
 		model.API = openaichat.API
 		return model, by, nil
 	}
-	p, ok := m.set.Provider(c.Provider)
+	p, ok := m.settings().Provider(c.Provider)
 	if !ok {
-		where := "model.provider in " + m.set.Path
+		where := "model.provider in " + m.settings().Path
 		if by == "flag" {
 			where = "--model"
 		}
@@ -130,7 +122,7 @@ func (m *machine) model() (session.Model, string, error) {
 
 func (m *machine) providerNames() []string {
 	var names []string
-	for _, u := range m.set.Usables() {
+	for _, u := range m.settings().Usables() {
 		names = append(names, u.Name)
 	}
 	return names
@@ -161,6 +153,10 @@ func (m *machine) follow(path string) error {
 
 // resolve finds a model's endpoint and key, just before they are used.
 func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Target, error) {
+	return m.resolveBy(ctx, m.settings(), model)
+}
+
+func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session.Model) (harness.Target, error) {
 	_, playing := m.demo[model.Provider]
 	switch {
 	case model == (session.Model{}):
@@ -168,7 +164,7 @@ func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Tar
 	case !playing && player(model.String()) != "":
 		return harness.Target{}, exit(exitUsage, "%s", m.whose(model.String()))
 	case model.API == "" && !playing: // a provider that nobody knew when the model was named
-		return harness.Target{}, noProvider(model, m.set)
+		return harness.Target{}, noProvider(model, set)
 	case model.API != openaichat.API:
 		return harness.Target{}, fmt.Errorf("%s speaks %s, which this version does not: choose a model of kind %s", model, model.API, openaichat.API)
 	}
@@ -178,7 +174,6 @@ func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Tar
 		t.Window = session.Capacity{N: ep.Window, Source: "setting"}
 		return t, nil
 	}
-	set := m.knowing(model.Provider)
 	p, ok := set.Provider(model.Provider)
 	if !ok {
 		return t, noProvider(model, set)
@@ -206,6 +201,11 @@ func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Tar
 	if known, ok := published(model, p.BaseURL); ok && known.Window > 0 {
 		t.Window = session.Capacity{N: known.Window, Source: "catalogue"}
 	}
+	if limits.ContextWindow == nil && p.Local() {
+		if n := m.windows.reported(ctx, t.Endpoint, model.Model); n > 0 {
+			t.Window = session.Capacity{N: n, Source: "reported"}
+		}
+	}
 	if limits.ContextWindow != nil {
 		t.Window = session.Capacity{N: *limits.ContextWindow, Source: "setting"}
 		t.Endpoint.Window = *limits.ContextWindow
@@ -219,7 +219,7 @@ func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Tar
 // client speaks to providers, nil for the shared one. A private CA's file is
 // looked for in the settings' folder.
 func (m *machine) client() (*http.Client, error) {
-	file := m.set.Network.CAFile
+	file := m.settings().Network.CAFile
 	if file == "" {
 		return nil, nil
 	}
@@ -233,37 +233,23 @@ func (m *machine) client() (*http.Client, error) {
 	return c, nil
 }
 
-// configured is what a session records of the settings.
-func (m *machine) configured() session.SessionConfigured {
-	c := session.SessionConfigured{
-		InputLimit: m.set.Context.InputLimitTokens, PermissionMode: m.set.Permissions.Mode, DisabledTools: m.set.Tools.Disabled,
-		Compaction: session.Compaction{Threshold: m.set.Context.Compaction.ThresholdTokens, Target: m.set.Context.Compaction.TargetTokens},
-		Cache:      session.Cache{AnthropicTTL: m.set.Cache.AnthropicTTL, OpenAIRetention: m.set.Cache.OpenAIRetention},
-
-		Summarizers: m.summarizers(),
-	}
-	// New sessions adopt the default where the mode is omitted (CMP-3).
-	mode := m.set.Context.Compaction.Effective()
-	c.Compaction.Mode = &mode
-	return c
-}
-
 // rules are the user's own. A rule that can't be read grants nothing, and is
 // among the settings' problems.
 func (m *machine) rules() []permit.Rule {
 	var out []permit.Rule
+	set := m.settings()
 	add := func(texts []string, effect permit.Decision) {
 		for _, t := range texts {
 			r, err := permit.ParseRule(t)
 			if err != nil {
 				continue
 			}
-			r.Effect, r.Scope, r.Origin = effect, "always", m.set.Path
+			r.Effect, r.Scope, r.Origin = effect, "always", set.Path
 			out = append(out, r)
 		}
 	}
-	add(m.set.Permissions.Deny, permit.Deny)
-	add(m.set.Permissions.Allow, permit.Allow)
+	add(set.Permissions.Deny, permit.Deny)
+	add(set.Permissions.Allow, permit.Allow)
 	m.grants.Lock()
 	defer m.grants.Unlock()
 	add(m.granted, permit.Allow)
@@ -272,10 +258,10 @@ func (m *machine) rules() []permit.Rule {
 
 // badRules are rules that can't be read: a deny rule among them would deny
 // nothing, so sessions don't start with one.
-func (m *machine) badRules() error {
-	for _, t := range slices.Concat(m.set.Permissions.Deny, m.set.Permissions.Allow) {
+func badRules(set *setup.Setup) error {
+	for _, t := range slices.Concat(set.Permissions.Deny, set.Permissions.Allow) {
 		if _, err := permit.ParseRule(t); err != nil {
-			return exit(exitUsage, "%s: permissions: rule %q: %v", m.set.Path, t, err)
+			return exit(exitUsage, "%s: permissions: rule %q: %v", set.Path, t, err)
 		}
 	}
 	return nil
@@ -283,7 +269,7 @@ func (m *machine) badRules() error {
 
 // options are how sessions run here.
 func (m *machine) options(iface string, interactive bool) (harness.Options, error) {
-	if err := m.badRules(); err != nil {
+	if err := badRules(m.settings()); err != nil {
 		return harness.Options{}, err
 	}
 	temp, err := m.privateTemp()
@@ -293,8 +279,8 @@ func (m *machine) options(iface string, interactive bool) (harness.Options, erro
 	o := harness.Options{
 		DataDir: m.folders.Data, StateDir: m.folders.State, Workspace: m.workspace,
 		Program: programName(), Interface: iface, Interactive: interactive,
-		Reasoning: m.set.Model.Reasoning, Settings: m.configured(), Policy: jsonl.Policy(m.set.Log.Sync),
-		Resolve: m.resolve, Summarizers: m.summarizers, Clock: harness.System{},
+		Reasoning: m.settings().Model.Reasoning, Settings: m.configured(), Policy: jsonl.Policy(m.settings().Log.Sync),
+		Resolve: m.resolve, Summarizers: m.summarizers, Renew: m.configured, Clock: harness.System{},
 		Judge: harness.Judge(m.rules, m.workspace, !interactive),
 		Look: func(ctx context.Context) (harness.Assembly, error) {
 			r, err := assemble.Look(ctx, assemble.Where{
@@ -313,7 +299,7 @@ func (m *machine) options(iface string, interactive bool) (harness.Options, erro
 // commandEnv is the environment of the model's commands: ours, without the
 // providers' keys (SEC-2).
 func (m *machine) commandEnv() []string {
-	secret := m.set.KeyEnvNames()
+	secret := m.settings().KeyEnvNames()
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(secret, name)

@@ -32,7 +32,7 @@ func TestPrivateCA(t *testing.T) { // CFG-3
 	}
 	ask := func(file string) (string, error) {
 		t.Helper()
-		put(d.m.set.Path, `{"providers":{"inner":{"api":"openai-chat","base_url":"`+s.URL+`"}},"network":{"ca_file":"`+file+`"}}`)
+		put(d.m.settings().Path, `{"providers":{"inner":{"api":"openai-chat","base_url":"`+s.URL+`"}},"network":{"ca_file":"`+file+`"}}`)
 		if err := d.m.reload(); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestPrivateCA(t *testing.T) { // CFG-3
 		}
 		return string(b), nil
 	}
-	folder := filepath.Dir(d.m.set.Path)
+	folder := filepath.Dir(d.m.settings().Path)
 	put(filepath.Join(folder, "ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
 	put(filepath.Join(folder, "none.pem"), "no certificate\n")
 	for _, c := range []struct{ file, got, refused string }{

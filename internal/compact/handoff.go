@@ -42,6 +42,18 @@ func Missing(text []byte) []string {
 	return out
 }
 
+// Omitted names the other sections that a text does not have.
+func Omitted(text []byte) []string {
+	at := places(text)
+	var out []string
+	for i, s := range sections {
+		if !s.must && at[i] < 0 {
+			out = append(out, s.title)
+		}
+	}
+	return out
+}
+
 // Fill adds the other sections that are missing, empty, each at its place.
 func Fill(text []byte) []byte {
 	text = bytes.Clone(bytes.TrimSpace(text))
@@ -137,13 +149,11 @@ type Notes struct {
 	Ranges []session.Range
 	Read   bool           // the model can read items again
 	Asked  session.ItemID // the user's message of a turn that what is kept begins in, see [Severed]
+	Begun  session.ItemID // a user's message that is kept though work on it is covered, see [Begun]
+	Left   []string       // sections that the summarizer left out, see [Omitted]
 	Stale  []string       // files that have changed since they were observed
 	Gone   []string       // tools
 }
-
-// introduction is what an installed handoff begins with: providers have no role for
-// it, so that it arrives as a message of the user's.
-const introduction = "Summary of the conversation up to here, written by a summarization model and put here by the application. It is no message of the user.\n\n"
 
 // Severed is the user's message of the turn that what is not covered begins in the
 // middle of, zero where it begins with its own.
@@ -164,11 +174,25 @@ func Severed(v session.View, covered []session.Range) session.ItemID {
 	return session.ItemID{}
 }
 
+// Begun is the last user's message that stays while something that was done for it is
+// covered, zero where there is none.
+func Begun(v session.View, covered []session.Range) (message session.ItemID) {
+	for it := range v.Refs {
+		if it.Kind == session.UserItem || it.Turn == 0 || !session.Within(covered, it.ID) {
+			continue
+		}
+		if asked := it.Turn.Item(); !session.Within(covered, asked) && message.Before(asked) {
+			message = asked
+		}
+	}
+	return message
+}
+
 // Annotate says before a handoff what it is, and puts the notes behind it. What is
 // measured and installed is the whole.
 func Annotate(text []byte, n Notes) []byte {
 	var b bytes.Buffer
-	b.WriteString(introduction)
+	b.WriteString(session.HandoffIs)
 	b.Write(bytes.TrimSpace(text))
 	b.WriteString("\n\n---\nAdded by the application, not by the summarizer:\n")
 	list := make([]string, len(n.Ranges))
@@ -188,6 +212,12 @@ func Annotate(text []byte, n Notes) []byte {
 	b.WriteString("\n")
 	if !n.Asked.IsZero() {
 		fmt.Fprintf(&b, "- What follows begins in the middle of a turn. The user's message of it is item %s.\n", n.Asked)
+	}
+	if !n.Begun.IsZero() {
+		fmt.Fprintf(&b, "- The user's message %s follows in full. What was done for it until here is in the summary: go on from there, and do none of it again.\n", n.Begun)
+	}
+	if len(n.Left) > 0 {
+		fmt.Fprintf(&b, "- Left out by the summarizer, and empty above: %s. There may have been some.\n", strings.Join(n.Left, ", "))
 	}
 	for _, f := range n.Stale {
 		if strings.ContainsFunc(f, unicode.IsControl) {

@@ -82,6 +82,8 @@ func (s *story) handle(t *testing.T, d *datadriven.TestData) string {
 		s.plan()
 	case "severed": // the message of the turn that what the plan keeps begins in the middle of
 		s.say("%v\n", compact.Severed(s.view(), s.cut.Ranges))
+	case "begun": // the message that the plan keeps though work on it is covered
+		s.say("%v\n", compact.Begun(s.view(), s.cut.Ranges))
 	case "start": // start [route=] [chain=a,b]: the plan is begun
 		var chain []session.Model
 		for m := range strings.SplitSeq(str("chain"), ";") {
@@ -275,6 +277,8 @@ func (s *story) text(t *testing.T, d *datadriven.TestData) {
 		}
 	case "missing":
 		s.say("%q\n", compact.Missing([]byte(d.Input)))
+	case "omitted":
+		s.say("%q\n", compact.Omitted([]byte(d.Input)))
 	case "fill":
 		s.say("%s\n", compact.Fill([]byte(d.Input)))
 	case "annotate": // annotate [stale=a;b] [gone=a;b] [ranges=2-7;9] [read] [asked=2]
@@ -297,6 +301,10 @@ func (s *story) text(t *testing.T, d *datadriven.TestData) {
 			}
 			n.Ranges = append(n.Ranges, session.Range{From: id(t, from), To: id(t, to)})
 		}
+		for _, begun := range list("begun") {
+			n.Begun = id(t, begun)
+		}
+		n.Left = list("left")
 		s.say("%s\n", compact.Annotate([]byte(d.Input), n))
 	case "reread":
 		want, asked, why := compact.Reread([]byte(d.Input), s.view())

@@ -163,6 +163,7 @@ func (b *builder) entry(e session.Entry) {
 			return
 		}
 		x.text, x.lost = b.text(e, ev.Text.B)
+		x.text = session.Handoff(x.text)
 	case session.BranchCreated:
 		b.notice(e, "Branch %s begins here, from %s.", ev.Name, ev.From.Branch)
 	case session.BranchReverted:

@@ -151,7 +151,7 @@ func fixed(t testing.TB) *tape {
 	p.add(session.FilesChanged{By: "restore", N: 2}, text(`[{"path":"/home/ann/calc/new.txt","op":"create","after":1},{"path":"dump.bin","op":"delete","missing_why":"larger than 50 MiB"}]`), text("new\n"))
 	p.add(session.BranchReverted{To: session.Reference{Branch: "main", Seq: q, Select: "before"}, Label: "v1"}, text("then commit"))
 	p.add(session.ModelChosen{Model: session.Model{Provider: "local", API: "openai-chat", Model: "some-model"}, By: "user"})
-	p.add(session.CheckpointCommitted{Kind: "text", Before: session.Tokens{N: 211, By: "provider"}, After: session.Tokens{N: 96, By: "est"}}, text("## Goal\nGuard the division."))
+	p.add(session.CheckpointCommitted{Kind: "text", Before: session.Tokens{N: 211, By: "provider"}, After: session.Tokens{N: 96, By: "est"}}, text(session.HandoffIs+"## Goal\nGuard the division."))
 	secret := p.says("the key is hunter2")
 	p.add(session.ItemReplaced{Item: secret.Item(), Why: "redact"}, text("[redacted]"))
 	p.add(session.ReplyRejected{Class: "cancelled", Kept: true, Text: &session.Text{}}, text("The guard goes"))

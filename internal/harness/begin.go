@@ -6,10 +6,11 @@ import (
 	"varve/internal/session"
 )
 
-// begins puts settings that have changed before the beginning of a turn (SUM-7).
-// Those of a run that begins are in its opening.
+// begins puts settings that have changed before the beginning of a turn, and of a
+// compaction between turns (SUM-7): never inside a turn, whose requests share what
+// they begin with (PFX-1). Those of a run that begins are in its opening.
 func (l *Loop) begins(s session.State, facts []session.Fact) []session.Fact {
-	if l.renewed == nil || s.Branch.Run != l.env.Run || !opensTurn(s, facts) {
+	if l.renewed == nil || s.Branch.Run != l.env.Run || !opensTurn(s, facts) && !asksAtRest(s, facts) {
 		return facts
 	}
 	return append(l.renewed(s), facts...)
@@ -17,4 +18,8 @@ func (l *Loop) begins(s session.State, facts []session.Fact) []session.Fact {
 
 func opensTurn(s session.State, facts []session.Fact) bool {
 	return s.Branch.Turn == nil && slices.ContainsFunc(facts, func(f session.Fact) bool { _, ok := f.Event.(session.UserSaid); return ok })
+}
+
+func asksAtRest(s session.State, facts []session.Fact) bool {
+	return s.Branch.Turn == nil && slices.ContainsFunc(facts, func(f session.Fact) bool { _, ok := f.Event.(session.CompactionRequested); return ok })
 }

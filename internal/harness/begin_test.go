@@ -70,6 +70,47 @@ func TestSummarizersOfTheNextTurn(t *testing.T) {
 	}
 }
 
+// Settings that change count from the next turn or /compact on. A mode that was
+// switched on stays, unless that setting is what has changed. // SUM-7, CMP-2, PERM-1
+func TestSettingsOfTheNextTurn(t *testing.T) {
+	w := roomy(t, 100_000, text("One. "+strings.Repeat("It is. ", 300)), text("Two."), text("Three."), text(handoff("count")))
+	now := w.opts.Settings
+	now.PermissionMode = "ask"
+	w.opts.Renew = func() session.SessionConfigured { return now } // called by the loop
+	l := w.start()
+	change := func(how func()) {
+		t.Helper()
+		if err := l.loop.do(t.Context(), how); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stands := func(mode string, threshold, target int) {
+		t.Helper()
+		s := l.State().Session
+		is := func(n *int, want int) bool { return n != nil && *n == want || n == nil && want == 0 }
+		if c := s.Settings.Compaction; s.Mode != mode || !is(c.Threshold, threshold) || !is(c.Target, target) {
+			t.Errorf("mode %s, %+v, want %s, %d, %d", s.Mode, c, mode, threshold, target)
+		}
+	}
+	say(t, l, "one")
+	ended(t, l, 1)
+	submit(t, l, drive.SetMode{Mode: "edit"})
+	many, few := 90_000, 2_000
+	change(func() { now.Compaction.Threshold = &many })
+	stands("edit", 0, 0)
+	say(t, l, "two")
+	ended(t, l, 2)
+	stands("edit", many, 0)
+	change(func() { now.PermissionMode = "full" })
+	say(t, l, "three")
+	ended(t, l, 3)
+	stands("full", many, 0)
+	change(func() { now.Compaction.Target = &few })
+	submit(t, l, drive.Compact{})
+	until(t, l, "the checkpoint", func(e session.Entry) bool { return e.Type == "checkpoint.committed" })
+	stands("full", many, few)
+}
+
 // Who only compacts begins no turn, though one waits in the queue. // CMP-9, case CMP-29
 func TestNoTurns(t *testing.T) {
 	w := roomy(t, 100_000, big("One is a number.", 200), text(handoff("count")))

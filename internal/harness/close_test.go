@@ -146,3 +146,41 @@ func numberless(s string) string {
 	}
 	return b.String()
 }
+
+// Who closes while a summary is made without a turn waits for nothing that hangs in
+// it; the log says that it was stopped, and what opens it again has nothing to end. // TUI-5, CMP-9, RUN-2
+func TestCloseEndsACompaction(t *testing.T) {
+	for _, kind := range []drive.Kind{drive.Prepare, drive.Brief, drive.Ask} {
+		t.Run(string(kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := stick(kind)
+				w := roomy(t, 100_000, big("One.", 400))
+				w.script.rest = text(handoff("count"))
+				w.opts.Interactive, w.opts.hands = false, k.hands
+				l := w.start()
+				say(t, l, "one")
+				ended(t, l, 1)
+				submit(t, l, drive.Compact{})
+				<-k.began
+				began := time.Now()
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > 300*time.Millisecond {
+					t.Errorf("it took %s", took)
+				}
+				close(k.free)
+				k.gone.Wait()
+				asked := len(w.sent())
+				l = w.resume(l.Session.Path())
+				synctest.Wait()
+				if s := compactions(t, l); !strings.HasSuffix(s, "failed cancelled, defers false") || strings.Count(s, "failed ") != 1 {
+					t.Error(s)
+				}
+				if b := l.State().Branch; b.Compaction != nil || b.Asked != nil || b.Run != "" || len(w.sent()) != asked {
+					t.Errorf("%+v %v %q, %d requests", b.Compaction, b.Asked, b.Run, len(w.sent())-asked)
+				}
+			})
+		})
+	}
+}

@@ -246,7 +246,7 @@ func (h *Hands) handoff(ctx context.Context, s session.State, text []byte) *driv
 	c := s.Branch.Compaction
 	defined := h.defined(s)
 	notes := compact.Notes{
-		Ranges: c.Started.Ranges, Read: defined["read"], Asked: compact.Severed(s.Branch.View, c.Started.Ranges),
+		Ranges: c.Started.Ranges, Read: defined["read"], Asked: compact.Severed(s.Branch.View, c.Started.Ranges), Begun: compact.Begun(s.Branch.View, c.Started.Ranges), Left: compact.Omitted(text),
 		Stale: h.stale(ctx), Gone: gone(s, c.Started, defined),
 	}
 	b := compact.Annotate(compact.Fill(text), notes)

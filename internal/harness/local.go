@@ -41,8 +41,9 @@ type Options struct {
 	Settings    session.SessionConfigured
 	Policy      jsonl.Policy
 	Resolve     Resolve
-	Summarizers func() []session.Model // the configured list of now; nil: that of Settings
-	NoTurns     bool                   // no turn is begun here, whatever waits in the queue
+	Summarizers func() []session.Model           // the configured list of now; nil: that of Settings
+	Renew       func() session.SessionConfigured // the settings of now, Summarizers included; nil: Settings
+	NoTurns     bool                             // no turn is begun here, whatever waits in the queue
 	Judge       func(session.State, tools.Plan) Judgement
 	Look        func(ctx context.Context) (Assembly, error)
 	Tools       tools.Config // Workspace, Blobs and callbacks are set here
@@ -237,14 +238,23 @@ func (l *Local) opening(ctx context.Context, s session.State) ([]session.Fact, e
 	}}), nil
 }
 
-// renewed are the settings of now, where those of the log are others: at the
-// beginning of a run and of a turn. Who summarizes may have changed since the
-// program began (SUM-7).
-func (l *Local) renewed(s session.State) []session.Fact {
+// settings are those of now: they may have changed since the program began, in
+// this window, in another one or by hand (SUM-7).
+func (l *Local) settings() session.SessionConfigured {
+	if l.opts.Renew != nil {
+		return l.opts.Renew()
+	}
 	conf := l.opts.Settings
 	if l.opts.Summarizers != nil {
 		conf.Summarizers = l.opts.Summarizers()
 	}
+	return conf
+}
+
+// renewed are the settings of now, where those of the log are others: at the
+// beginning of a run, of a turn and of a compaction between turns.
+func (l *Local) renewed(s session.State) []session.Fact {
+	conf := l.settings()
 	conf.Run, conf.Fingerprint = l.run, fingerprint(conf)
 	// The settings themselves count: a session that somebody else wrote (BRN-9)
 	// grants nothing by a fingerprint of ours.
@@ -257,8 +267,9 @@ func (l *Local) renewed(s session.State) []session.Fact {
 func (l *Local) defineTools(a providers.Adapter) (session.Fact, error) {
 	var specs []providers.ToolSpec
 	names := []string{}
+	off := l.settings().DisabledTools
 	for _, t := range tools.Specs() {
-		if slices.Contains(l.opts.Settings.DisabledTools, t.Name) {
+		if slices.Contains(off, t.Name) {
 			continue
 		}
 		specs = append(specs, providers.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema})

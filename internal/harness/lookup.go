@@ -24,6 +24,9 @@ func (k known) Item(name string) ([]byte, error) {
 		a, err := session.ParseItemID(from)
 		b, err2 := session.ParseItemID(to)
 		if err == nil && err2 == nil {
+			if b.Before(a) {
+				a, b = b, a
+			}
 			return k.list(session.Range{From: a, To: b})
 		}
 	}
@@ -32,7 +35,7 @@ func (k known) Item(name string) ([]byte, error) {
 	if err != nil {
 		var ok bool
 		if id, ok = k.callNamed(name); !ok {
-			return nil, fmt.Errorf("item %s: give the number of an item, such as item:40, or a range, such as item:6-105, which is listed; %s", quoted(name), k.bounds())
+			return nil, fmt.Errorf("item %s: give the number of an item, such as item:40, the id of a call, or a range, such as item:6-105, which is listed; what was reverted is not there; %s", quoted(name), k.bounds())
 		}
 	}
 	it, ok := view.Find(id)

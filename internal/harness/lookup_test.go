@@ -60,7 +60,7 @@ func TestReadWhatIsCovered(t *testing.T) {
 		{"999", false, []string{`there is no item "999" in this conversation; they go from ` + from.String() + " to "}},
 		{fmt.Sprint(from.Seq - 1), false, []string{"there is no item "}},
 		{"900-999", false, []string{"no item lies in 900-999"}},
-		{"what?", false, []string{`item "what?": give the number of an item, such as item:40, or a range`}},
+		{"what?", false, []string{`item "what?": give the number of an item, such as item:40, the id of a call, or a range`}},
 	} {
 		w.script.replies = append(w.script.replies, reads(c.name), text("Read."))
 		say(t, l, "look it up")
@@ -110,6 +110,11 @@ func TestReadWhatIsGone(t *testing.T) {
 	}
 	if s, err := look(second.String()); err == nil || !strings.Contains(err.Error(), "there is no item") {
 		t.Errorf("%q %v", s, err)
+	}
+	if there, err := look(fmt.Sprintf("%s-%s", call, result)); err != nil {
+		t.Error(err)
+	} else if back, err := look(fmt.Sprintf("%s-%s", result, call)); err != nil || back != there { // the wrong way round
+		t.Errorf("%s, %v", back, err)
 	}
 	if s, err := look(fmt.Sprintf("1-%s", second)); err != nil || strings.Contains(s, "second thoughts") || !strings.Contains(s, "a-secret") {
 		t.Errorf("%q %v", s, err)

@@ -483,3 +483,44 @@ func TestBranchesDontOverwriteEachOther(t *testing.T) {
 		t.Errorf("%q\n%s", b, story(t, l))
 	}
 }
+
+// A revert that leaves files as they are leaves a model that does not know them: it
+// reads before it writes. What it saw counts again with the rollback. // TOOL-2, BRN-4, BRN-8
+func TestRevertForgetsWhatFilesHeld(t *testing.T) {
+	edit := calls("edit", `{"file_path":"f.txt","old_string":"two","new_string":"three"}`)
+	w := newWorld(t,
+		calls("write", `{"file_path":"f.txt","content":"one\n"}`), text("Written."),
+		calls("edit", `{"file_path":"f.txt","old_string":"one","new_string":"two"}`), text("Edited."),
+		edit, text("Tried."),
+		edit, text("Edited again."),
+	)
+	l := w.start()
+	say(t, l, "write")
+	idle(t, l)
+	say(t, l, "edit")
+	idle(t, l)
+	var message session.Seq
+	for _, e := range must(l.Session.Entries(0, 1000)) {
+		if _, ok := e.Event.(session.UserSaid); ok {
+			message = e.Seq
+		}
+	}
+	file := filepath.Join(w.opts.Workspace, "f.txt")
+	out, err := l.Operate(t.Context(), drive.Revert{Branch: "main", Message: message})
+	if err != nil {
+		t.Fatal(err)
+	}
+	say(t, l, "edit what is not known")
+	idle(t, l)
+	if b := must(os.ReadFile(file)); string(b) != "two\n" || !strings.Contains(story(t, l), "has changed since it was last read") {
+		t.Errorf("%q\n%s", b, story(t, l))
+	}
+	if _, err := l.Operate(t.Context(), drive.RollBack{Branch: "main", Label: out.Label}); err != nil {
+		t.Fatal(err)
+	}
+	say(t, l, "edit what is known again")
+	idle(t, l)
+	if b := must(os.ReadFile(file)); string(b) != "three\n" {
+		t.Errorf("%q\n%s", b, story(t, l))
+	}
+}

@@ -50,7 +50,7 @@ func (s *Session) Todo(st session.State) (tools.Todo, error) {
 
 // planIntroduction is what a plan begins with that is written down for the model:
 // it arrives as a message of the user's.
-const planIntroduction = "Your task list as it stands now, put here by the application. It is no message of the user.\n"
+const planIntroduction = "Your task list at this point, put here by the application. It is no message of the user; a later list replaces it.\n"
 
 // showPlan writes the plan down for the model, where no result of its own
 // shows it (PLAN-8).

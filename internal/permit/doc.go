@@ -7,7 +7,7 @@
 // Rules look at a command from two sides, and neither trusts the other's reading:
 //
 //   - An allow rule matches only a command that is one plain command and nothing else
-//     (Simple, in simple.go). What might be more than that is not allowed by any rule
+//     (simple, in simple.go). What might be more than that is not allowed by any rule
 //     with a pattern: it asks.
 //   - A deny rule looks into everything that can be taken apart (inside.go): lists,
 //     pipes, wrappers, quoting, nested shells. What can't be taken apart might hide what

@@ -16,7 +16,7 @@ const (
 )
 
 // A view is what can be seen in a command by someone who looks for what is forbidden. It
-// takes more apart than Simple does and errs on the side of seeing too much.
+// takes more apart than simple does and errs on the side of seeing too much.
 type view struct {
 	commands []inner  // each command in it, quotes and escapes resolved
 	mentions []string // every word and redirection target, for rules about paths

@@ -285,8 +285,8 @@ func TestAlwaysAllowIsNarrow(t *testing.T) { // PERM-2, case SEC-13
 		if v := Judge(bash(command), ModeAsk, []Rule{r}); v.Decision != Allow {
 			t.Fatalf("%s not allowed by %s", command, r)
 		}
-		a, _ := Simple(command)
-		b, simple := Simple(other)
+		a, _ := texts(command)
+		b, simple := texts(other)
 		if v := Judge(bash(other), ModeAsk, []Rule{r}); v.Decision == Allow && (!simple || strings.Join(a, "\x00") != strings.Join(b, "\x00")) {
 			t.Fatalf("%s allows %s", r, other)
 		}
@@ -354,7 +354,7 @@ func FuzzJudge(f *testing.F) { // REL-5
 	set := []Rule{{Tool: "bash", Pattern: "a *", Effect: Allow}, {Tool: "bash", Pattern: "git push --force*", Effect: Deny}, {Tool: "read", Pattern: "**/.env", Effect: Deny}}
 	f.Fuzz(func(t *testing.T, command string) {
 		v := Judge(bash(command), ModeAsk, set)
-		if words, ok := Simple(command); ok {
+		if words, ok := texts(command); ok {
 			if len(words) == 0 || words[0] == "" {
 				t.Fatalf("%q", words)
 			}

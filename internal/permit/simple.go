@@ -88,22 +88,10 @@ func plain(text string) (words []word, why string) {
 	return words, ""
 }
 
-// Simple takes a command apart that is one plain command: no operator, substitution,
+// simple takes a command apart that is one plain command: no operator, substitution,
 // redirection, escape, comment, assignment or line break, nothing that runs another
 // command (env, sudo, xargs, sh -c, git -c, …), and a command word as it stands. Only
-// such a command can be allowed by a rule with a pattern.
-func Simple(command string) ([]string, bool) {
-	words, why := simple(command)
-	if why != "" {
-		return nil, false
-	}
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = w.text
-	}
-	return out, true
-}
-
+// such a command can be allowed by a rule with a pattern. Of any other why says what it is.
 func simple(command string) (words []word, why string) {
 	words, why = plain(strings.Trim(command, " \t\n"))
 	if why != "" {

@@ -1,5 +1,7 @@
 package session
 
+import "strings"
+
 // Instructions, catalogs, edits of the view, media.
 type (
 	// InstructionPublished puts an instruction under its key, in place of the
@@ -100,3 +102,10 @@ func (ItemReplaced) event() string         { return "item.replaced" }
 func (ItemRemoved) event() string          { return "item.removed" }
 func (MediaAdmitted) event() string        { return "media.admitted" }
 func (MediaNoted) event() string           { return "media.noted" }
+
+// HandoffIs begins every handoff that is installed: providers have no role for it, so
+// that it arrives as a message of the user's.
+const HandoffIs = "Summary of the conversation up to here, written by a summarization model and put here by the application. It is no message of the user.\n\n"
+
+// Handoff is the text of a checkpoint as people read it, who see what it is.
+func Handoff(text string) string { return strings.TrimPrefix(text, HandoffIs) }

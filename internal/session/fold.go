@@ -30,8 +30,8 @@ type branch struct {
 	labels []Label
 	parts  []*stretch // at least one
 	mine   mine
-	asks   []Asking            // requests to summarizers without an answer, also of a compaction that is over
-	files  map[string]observed // that its model has seen, by path
+	asks   []Asking              // requests to summarizers without an answer, also of a compaction that is over
+	files  map[string][]observed // that its model has seen, by path, the newest last
 }
 
 // observed is what a branch has seen of a file, and when.
@@ -100,21 +100,21 @@ func (f *Fold) File(path string) (FileObserved, bool) {
 	return o, ok
 }
 
-// FileOn returns the content that a branch last saw at a path: what another
-// branch has written there since is no news to its model.
+// FileOn returns the content that the conversation of a branch last saw at a path:
+// what another branch has written there since is no news to its model, and what a
+// revert left is none any more.
 func (f *Fold) FileOn(branch, path string) (FileObserved, bool) {
+	b := f.branches[branch]
+	if b == nil {
+		return FileObserved{}, false
+	}
 	path = PathKey(path)
-	last := f.head
-	for b := f.branches[branch]; b != nil; {
-		if o, ok := b.files[path]; ok {
-			return o.FileObserved, o.at <= last
+	for in, upTo := b.now(), f.head; in != nil; in, upTo = in.base.in, min(upTo, in.base.upTo) {
+		for _, o := range slices.Backward(in.of.files[path]) {
+			if o.at <= upTo && in.of.during(o.at) == in {
+				return o.FileObserved, true
+			}
 		}
-		last = min(last, b.limb.From.Seq) // what a parent saw after that is no news either
-		up := f.branches[b.limb.Parent]
-		if up == nil || up.limb.Created >= b.limb.Created {
-			break // a log may name a parent that did not exist yet
-		}
-		b = up
 	}
 	return FileObserved{}, false
 }
@@ -148,9 +148,12 @@ func (f *Fold) Apply(e Entry) error {
 	f.grow(e)
 	if o, ok := e.Event.(FileObserved); ok {
 		if b.files == nil {
-			b.files = map[string]observed{}
+			b.files = map[string][]observed{}
 		}
-		b.files[o.Path] = observed{e.Seq, o}
+		// The same again says nothing new, unless there was a revert between them.
+		if seen := b.files[o.Path]; len(seen) == 0 || seen[len(seen)-1].FileObserved != o || seen[len(seen)-1].at < b.now().start {
+			b.files[o.Path] = append(seen, observed{e.Seq, o})
+		}
 	}
 	f.applyMine(b, e)
 	f.applySession(b, e)
@@ -224,7 +227,10 @@ func (f *Fold) applyMine(b *branch, e Entry) {
 	m := &b.mine
 	switch ev := e.Event.(type) {
 	case SessionConfigured:
-		m.settings, m.configured, m.mode = ev, e.Seq, ev.PermissionMode
+		if ev.PermissionMode != m.settings.PermissionMode { // else one that was switched on stays
+			m.mode = ev.PermissionMode
+		}
+		m.settings, m.configured = ev, e.Seq
 	case RunStarted:
 		m.mode = m.settings.PermissionMode // another was for the run before it
 	case PermissionChanged:

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -31,36 +30,11 @@ func TestSetupDocTellsTheTruth(t *testing.T) {
 	var scalars strings.Builder
 	scalars.WriteString("| key | default | values | variable | what it is |\n|---|---|---|---|---|\n")
 	for _, c := range (&Setup{}).scalars() {
-		def := "null"
-		if !c.nullable {
-			b, _ := json.Marshal(c.def)
-			def = string(b)
-		}
-		if c.path == "context.compaction.mode" {
-			def = "omitted"
-		}
-		values := "text"
-		switch c.field.(type) {
-		case *bool:
-			values = "true, false"
-		case **int:
-			values = fmt.Sprintf("1 to %d, null", MaxTokens)
-		case *string:
-			var words []string
-			for _, w := range c.oneOf {
-				if w != "" {
-					words = append(words, w)
-				}
-			}
-			if words != nil {
-				values = strings.Join(words, ", ")
-			}
-		}
 		key := "`" + c.path + "`"
 		if c.project {
 			key += " †"
 		}
-		fmt.Fprintf(&scalars, "| %s | `%s` | %s | `%s` | %s |\n", key, def, values, EnvName(c.path), c.says)
+		fmt.Fprintf(&scalars, "| %s | `%s` | %s | `%s` | %s |\n", key, c.standard(), c.values(), EnvName(c.path), c.says)
 	}
 	var providers strings.Builder
 	providers.WriteString("| name | API kind | base_url | key variable |\n|---|---|---|---|\n")

@@ -357,7 +357,10 @@ func TestEditsOfGrease(t *testing.T) { // CFG-2
 		if json.Unmarshal(doc, &before) != nil || json.Unmarshal(next, &after) != nil {
 			t.Fatalf("broke the document:\n%s\n%s", doc, next)
 		}
-		if got := valueAt(next, at); !same(got, value) {
+		root, _ := parse("", doc)
+		in := root.at(at[:len(at)-1])
+		shifts := value == nil && in != nil && in.kind == '[' // the next element takes its place
+		if got := valueAt(next, at); !shifts && !same(got, value) {
 			t.Fatalf("%v holds %s, not %s", at, got, value)
 		}
 		var wanted any
@@ -366,7 +369,6 @@ func TestEditsOfGrease(t *testing.T) { // CFG-2
 			t.Fatalf("%s\n%s\nwant %v\ngot  %v", doc, next, want, after)
 		}
 		// What is outside the first key's value keeps its bytes.
-		root, _ := parse("", doc)
 		if n := root.get(at[0]); n != nil && value != nil && n.kind != '[' {
 			if !bytes.HasPrefix(next, doc[:n.start]) || !bytes.HasSuffix(next, doc[n.end:]) {
 				t.Fatalf("bytes outside changed:\n%s\n%s", doc, next)

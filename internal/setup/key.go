@@ -72,6 +72,27 @@ type KeyError struct {
 
 func (e *KeyError) Error() string { return e.Provider + ": " + e.What }
 
+// errLimit ends what took longer than it may, whoever asks.
+var errLimit = errors.New("took too long")
+
+// within is a context that ends after d, with errLimit as its cause. Who asks may have less
+// time, which says nothing of what was asked.
+func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, errLimit)
+}
+
+// unanswered is why what was asked at a time has not answered, where that is the asker's doing.
+func unanswered(ctx context.Context, provider, what string, asked time.Time) error {
+	if end, ok := ctx.Deadline(); ok && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		unit := time.Millisecond
+		if end.Sub(asked) > time.Second {
+			unit = time.Second
+		}
+		return &KeyError{provider, fmt.Sprintf("%s has not answered within %s; the key is not checked", what, end.Sub(asked).Round(unit))}
+	}
+	return ctx.Err()
+}
+
 // A Key is a resolved key and where it was found.
 type Key struct {
 	Secret Secret // "" where none is needed
@@ -184,7 +205,8 @@ func sendable(provider string, s Secret) error {
 }
 
 func runKeyCommand(ctx context.Context, provider, command string) (Secret, error) {
-	ctx, stop := context.WithTimeout(ctx, KeyCommandLimit)
+	asked := time.Now()
+	ctx, stop := within(ctx, KeyCommandLimit)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -192,10 +214,10 @@ func runKeyCommand(ctx context.Context, provider, command string) (Secret, error
 	cmd.WaitDelay = time.Second // a child that left the group may hold the pipe
 	out, err := cmd.Output()
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(context.Cause(ctx), errLimit):
 		return "", &KeyError{provider, fmt.Sprintf("the key command took more than %s", KeyCommandLimit)}
 	case ctx.Err() != nil:
-		return "", ctx.Err()
+		return "", unanswered(ctx, provider, "the key command", asked)
 	case err != nil && cmd.ProcessState != nil && cmd.ProcessState.ExitCode() > 0:
 		return "", &KeyError{provider, fmt.Sprintf("the key command ended with exit code %d; try it in a shell", cmd.ProcessState.ExitCode())}
 	case err != nil:

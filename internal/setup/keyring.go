@@ -54,7 +54,7 @@ func (s *Setup) ring(ctx context.Context, do func(Keyring) (string, error)) (str
 	if s.keyring == nil {
 		return "", errNoKeyring
 	}
-	ctx, stop := context.WithTimeout(ctx, KeyringLimit)
+	ctx, stop := within(ctx, KeyringLimit)
 	defer stop()
 	type answer struct {
 		text string
@@ -69,7 +69,7 @@ func (s *Setup) ring(ctx context.Context, do func(Keyring) (string, error)) (str
 	case a := <-done:
 		return a.text, a.err
 	case <-ctx.Done():
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if errors.Is(context.Cause(ctx), errLimit) {
 			return "", fmt.Errorf("the keyring did not answer within %s", KeyringLimit)
 		}
 		return "", ctx.Err()
@@ -92,10 +92,11 @@ func (s *Setup) marked(provider string) bool {
 
 // ringKey is the key of a provider that has the mark.
 func (s *Setup) ringKey(ctx context.Context, provider string) (Secret, error) {
+	asked := time.Now()
 	text, err := s.ring(ctx, func(k Keyring) (string, error) { return k.Get(provider) })
 	switch {
 	case ctx.Err() != nil:
-		return "", ctx.Err()
+		return "", unanswered(ctx, provider, "the keyring", asked)
 	case errors.Is(err, keyring.ErrNotFound):
 		return "", &KeyError{provider, "its key is not in the keyring any more; give it again"}
 	case err != nil:

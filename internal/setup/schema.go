@@ -14,8 +14,13 @@ func Schema() []byte { return schema }
 
 // Unknown lists the keys of the user's file that nothing reads: kept by every save, and
 // worth a look, because a misspelt key is one of them.
-func (s *Setup) Unknown() []Problem {
-	root, err := parse(s.Path, s.doc)
+func (s *Setup) Unknown() []Problem { return unknown(s.Path, s.doc) }
+
+// Unknown lists those of the document as it would be saved.
+func (d *Draft) Unknown() []Problem { return unknown(d.path, d.doc) }
+
+func unknown(path string, doc []byte) []Problem {
+	root, err := parse(path, doc)
 	if err != nil {
 		return nil
 	}
@@ -23,7 +28,7 @@ func (s *Setup) Unknown() []Problem {
 	if err != nil {
 		panic("setup: internal error: " + err.Error())
 	}
-	f := file{s: &Setup{}, from: FromUser, name: s.Path, doc: s.doc}
+	f := file{s: &Setup{}, from: FromUser, name: path, doc: doc}
 	var walk func(at Path, n, rule *node)
 	walk = func(at Path, n, rule *node) {
 		if ref := rule.get("$ref"); ref != nil {

@@ -13,6 +13,7 @@
 //	overlay.go     what lies on top; picker, palette, help, confirm
 //	keys.go        the one table of keys and commands
 //	theme.go       roles and their looks
+//	linear*.go     lines in place of a screen: the plain mode
 package tui
 
 import (

@@ -78,15 +78,19 @@ func (r *Root) renameCommand(args string) tea.Cmd {
 	}
 }
 
-// copy hands the last answer, or its n-th code block, to the clipboard.
+// copy hands the last answer, or its n-th code block, to the clipboard. The only one
+// it has goes without its number.
 func (r *Root) copy(args string) tea.Cmd {
 	text := r.chat.tr.answer()
 	if args != "" {
 		blocks := r.chat.tr.lastCode()
 		n, err := strconv.Atoi(args)
+		if args == "code" && len(blocks) < 2 {
+			n, err = 1, nil
+		}
 		switch {
 		case err != nil || n < 1:
-			r.say("error", "/copy takes the number of a code block of the last answer, from 1.")
+			r.say("error", "/copy takes the number of a code block of the last answer, from 1; with one block alone, /copy code is enough.")
 			return nil
 		case len(blocks) == 0:
 			r.say("warning", "There is no code block to copy: the number is one of a code block; /copy alone takes the last answer whole.")

@@ -112,12 +112,13 @@ func TestBoxShowsOneAttempt(t *testing.T) { // TUI-8, FIN-4, MR-12, case CMP-05
 		s.a.put(session.CheckpointCommitted{
 			Compaction: c, Kind: "text", Ranges: []session.Range{{From: session.ItemID{Seq: 5}, To: session.ItemID{Seq: 7}}}, Stale: []string{"greet.go"},
 			Before: session.Tokens{N: 12_000, By: "provider"}, After: session.Tokens{N: 900, By: "est"}, Fingerprints: session.Text{B: 1},
-		}, "## Objective\nsecond words\n"+strings.Repeat("more\n", 20)+"the last line", "[]")
+		}, session.HandoffIs+"## Objective\nsecond words\n"+strings.Repeat("more\n", 20)+"the last line", "[]")
 		s.a.put(session.ToastPosted{Level: "success", Code: "compaction.done", Args: map[string]string{"before": "12000", "after": "900"}})
 		s.a.pulses = nil
 		s.now()
 		s.lacks("── Summarizing")
 		s.sees("── Summarized: 12.0k → ~900 tokens", "since they were read: greet.go.", "second words", "more lines (Ctrl+O)", "Summarized: the next request has about 900 tokens, before it had about 12,000.")
+		s.lacks("summarization model") // that is for the model
 		s.press("<ctrl+o>")
 		s.sees("the last line")
 	})
@@ -326,6 +327,37 @@ func TestSummaryRowsAreSafe(t *testing.T) { // TUI-9
 	for _, l := range c.Lines(40) {
 		if plain.Clean(l) != l {
 			t.Errorf("%q", l)
+		}
+	}
+}
+
+// What a summary and a notice say breaks between words, in the box and where all of
+// it is read; writing without spaces breaks between its characters.
+func TestSummaryBreaksAtWords(t *testing.T) { // TUI-2, TUI-8
+	long := strings.Repeat("sedimentary layering ", 30)
+	tp := newTape(t)
+	tp.say("tell me")
+	tp.put(session.CheckpointCommitted{Kind: "text", Fingerprints: session.Text{B: 1}}, session.HandoffIs+"## Objective\n"+long+"\n"+strings.Repeat("地層は語る", 30), "[]")
+	tp.put(session.ItemReplaced{Item: session.Seq(2).Item(), Why: "repair"}, long)
+	for _, w := range []int{40, 41, 57, 80} {
+		for _, open := range []bool{false, true} {
+			tr := newTranscript(plainLook(plainTime()))
+			tr.add(tp.entries)
+			tr.all = open
+			shown := strings.Join(tr.view(w, 200), "\n")
+			if n := strings.Count(shown, "語"); open && n != 30 || !open && strings.Count(shown, "more line") == 0 {
+				t.Errorf("%d columns, %d of 30 characters, open %v:\n%s", w, n, open, shown)
+			}
+			for line := range strings.SplitSeq(shown, "\n") {
+				for _, word := range strings.Fields(line) {
+					if strings.ContainsAny(word, "sedmntarylig") && strings.Contains("sedimentary layering", word) && word != "sedimentary" && word != "layering" && len(word) > 2 {
+						t.Errorf("%d columns: %q is cut in %q", w, word, line)
+					}
+				}
+				if plain.Width(line) > w {
+					t.Errorf("%d columns: %q", w, line)
+				}
+			}
 		}
 	}
 }

@@ -91,6 +91,9 @@ func (r *row) standing(now time.Time, waits string) (mark, ink, tail string) {
 		}
 		return "○", inkDim, ""
 	case callRunning:
+		if r.gone {
+			return "⏹", inkWarn, leftOpen
+		}
 		if r.counts() {
 			tail = seconds(now.Sub(r.began))
 		}

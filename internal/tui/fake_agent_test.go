@@ -283,6 +283,18 @@ func colourOutside() {
 func onStage(t *testing.T, w, h int, o Options, set, play func(*stage)) {
 	t.Helper()
 	colourOutside()
+	over := make(chan struct{})
+	defer close(over)
+	go func() { // a scene may take longer than the clock runs
+		for tick := time.Tick(300 * time.Millisecond); ; {
+			select {
+			case <-tick:
+				colourOutside()
+			case <-over:
+				return
+			}
+		}
+	}()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := &stage{t: t, a: newFakeAgent(t), w: w, h: h, came: make(chan tea.Msg, 1000), stop: stop}

@@ -284,6 +284,15 @@ func TestKeysPage(t *testing.T) { // TUI-12
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.ReplaceAll(commandTitle(c), "|", "\\|"), says, also)
 	}
+	b.WriteString("\n`/copy code` takes the only code block of an answer.\n\n## Plain mode\n\n`--plain`, or `appearance.plain` in setup.json, puts lines of text in place of the screen, for a screen reader. What happens\nis told once, in its order; each line begins with who speaks, and what belongs to it is indented. Nothing is drawn over,\ncoloured or animated, and no sequence for a terminal is written. Who types is free to write at any time: what is written\nwhile a turn runs waits for its end. Lines that are pasted together are one message, which an empty line sends. A question\nis answered by a line, `y` or `n`. Ctrl+C stops the turn, and twice it quits. What comes from a file or a pipe is taken\nline by line, each when the turn before is over, and a question that nobody can answer any more is refused.\n\n")
+	for _, s := range strings.Split(linearHelp, "\n")[1:] {
+		if does, says, ok := strings.Cut(s, ": "); ok && does[0] == '/' {
+			s = "- `" + does + "`: " + says
+		} else {
+			s = "\n" + strings.ReplaceAll(s, "!COMMAND", "`!COMMAND`")
+		}
+		b.WriteString(s + "\n")
+	}
 	path := filepath.Join("..", "..", "docs", "keys.md")
 	if os.Getenv("UPDATE") != "" {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {

@@ -36,7 +36,7 @@ const linearHelp = `Commands:
 /drop: forget what an empty line would send
 /quit: leave; the session is kept
 !COMMAND runs a command of your own. A line that ends in \ goes on in the next one.
-Your own commands work too. The others say what to use in their place.`
+Your own commands work too; the others say what does their work.`
 
 // instead says what does the work of a command that wants the screen, "" for one
 // that does not.

@@ -104,7 +104,7 @@ func (p *linear) still() {
 		return
 	}
 	for _, r := range p.order {
-		if r.state == callRunning {
+		if r.state == callRunning && !r.gone {
 			p.say("Tool %s: still running, %s.", r.name, seconds(p.Now().Sub(r.began)))
 			return
 		}
@@ -151,6 +151,10 @@ func (p *linear) calledSoFar() {
 		if p.calls[r] == 0 && (r.state != callWaiting || r.asking) {
 			p.calls[r] = 1
 			p.say("Tool %s: %s", r.name, r.subject())
+		}
+		if r.gone && p.calls[r] == 1 {
+			p.calls[r] = 2
+			p.say("Tool %s: %s.", r.name, leftOpen)
 		}
 		if !r.over() {
 			return false

@@ -91,5 +91,5 @@ func (r *Root) runs() bool { return working(r.state) && r.ours && !r.paused() }
 
 // atWork reports whether a turn or a compaction without one is worked on here.
 func (r *Root) atWork() bool {
-	return r.runs() || !working(r.state) && r.state.Branch.Compaction != nil && r.ours && !r.busy
+	return r.runs() || !working(r.state) && compacting(r.state) && r.ours && !r.busy
 }

@@ -116,7 +116,7 @@ func (s *settings) roomRows() []setRow {
 		s.counts(s.scalar("context.compaction.threshold_tokens", "Compact from", tokens(c.Compaction.ThresholdTokens, "80 % of the budget")), "A conversation of this size is summarized by itself."),
 		s.counts(s.scalar("context.compaction.target_tokens", "Size of a summary", tokens(c.Compaction.TargetTokens, "none asked for")), "What a summary is asked to keep to."),
 		s.counts(s.scalar("context.input_limit_tokens", "Limit of input", tokens(c.InputLimitTokens, "what the model takes")), "The budget for what is sent. Without it that is the model's window, at most 204,800 tokens."),
-		says("context:note", "for sessions that begin or are opened after it"),
+		says("context:note", "from the next turn or /compact on"),
 	}
 }
 

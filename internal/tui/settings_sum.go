@@ -60,7 +60,11 @@ func (s *settings) sumRows() []setRow {
 	}
 	rows = append(rows, add)
 	if len(s.sums) == 0 {
-		return append(rows, says("sum:note", "the agent's own model is asked, with its reasoning"))
+		own := "the agent's own model is asked"
+		if s.now != (session.Model{}) {
+			own = s.now.String() + " is asked, the agent's own"
+		}
+		return append(rows, says("sum:note", own+", with its reasoning"))
 	}
 	return append(rows, says("sum:note", "asked in this order, and no others; from the next summary on"))
 }

@@ -74,11 +74,13 @@ func (r *row) lines(w int, t *transcript) []string {
 	if r.src.broken != "" {
 		return append(out, trouble(r.src, w, l))
 	}
-	most := 1
-	if r.kind == rowFault {
-		most = foldOutput
+	switch {
+	case r.kind == rowFault:
+		return append(out, foldHead(r.src.text, w, l, open, foldOutput, 0)...)
+	case !open && strings.Contains(strings.TrimRight(r.src.text, "\n"), "\n"):
+		return append(out, foldHead(r.src.text, w, l, false, 1, 0)...)
 	}
-	return append(out, foldHead(r.src.text, w, l, open, most, 0)...)
+	return append(out, foldProse(r.src.text, w, l, open, foldOutput)...)
 }
 
 // wrapInk draws a text behind a margin.

@@ -90,7 +90,10 @@ func (t *transcript) toolEntry(e session.Entry, put func(*row)) {
 			delete(t.asked, ev.Request)
 		}
 	case session.ToolStarted:
-		t.moves(e, ev.Call, func(r *row) { r.state, r.began, r.asking = callRunning, e.At, false })
+		t.moves(e, ev.Call, func(r *row) {
+			r.state, r.began, r.asking = callRunning, e.At, false
+			t.callBegan(r)
+		})
 	case session.ToolFinished:
 		t.moves(e, ev.Call, func(r *row) {
 			r.state = callDone

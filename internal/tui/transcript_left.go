@@ -24,6 +24,7 @@ type left struct {
 	stale bool                   // something came since the rows were told
 	pids  map[session.Seq]pid    // of jobs that began
 	lost  []*row                 // jobs that were lost
+	calls []*row                 // calls that began and have no end that was seen
 }
 
 type pid struct {
@@ -103,6 +104,25 @@ func (r *row) hides(hide bool) {
 	}
 }
 
+// leftOpen is said of a call whose end nobody has recorded, nor will.
+const leftOpen = "left open when the program ended"
+
+func (t *transcript) callBegan(r *row) {
+	t.left.calls, t.left.stale = append(t.left.calls, r), true
+}
+
+// lostCalls tells calls that run from those whose program is dead: nobody works on
+// the branch, or who does has begun after them.
+func (t *transcript) lostCalls() {
+	t.left.calls = slices.DeleteFunc(t.left.calls, (*row).over)
+	for _, r := range t.left.calls {
+		if gone := t.left.alone || r.moved < t.left.runs; gone != r.gone {
+			r.gone = gone
+			r.forget()
+		}
+	}
+}
+
 // jobLost keeps the row of a job that was lost.
 func (t *transcript) jobLost(r *row, job string) {
 	r.job = job
@@ -146,6 +166,7 @@ func (t *transcript) retold() {
 		t.left.stale = false
 		t.lostShells()
 		t.lostJobs()
+		t.lostCalls()
 	}
 }
 
@@ -153,6 +174,7 @@ func (t *transcript) retold() {
 func (l *left) drop(r *row) {
 	delete(l.begun, r.at)
 	l.lost = slices.DeleteFunc(l.lost, func(x *row) bool { return x == r })
+	l.calls = slices.DeleteFunc(l.calls, func(x *row) bool { return x == r })
 }
 
 // jobEnd is how a job ended, in words.

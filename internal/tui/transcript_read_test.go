@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -332,12 +333,14 @@ func TestHomeIsTheVeryBeginning(t *testing.T) { // TUI-2
 	})
 	onStage(t, 80, 24, noColours(), long, func(s *stage) {
 		s.handle(keyOf("home"))
+		synctest.Wait() // the page was asked for, and is on its way
 		s.sees("↑ reading older entries, at most 8,", "to go: any key stops")
 		s.handle(keyOf("esc"))
 		s.settle()
 		s.lacks("the very first words", "any key stops")
 		s.wantCommands("")
 		s.handle(keyOf("home"))
+		synctest.Wait()
 		s.handle(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
 		s.settle()
 		s.lacks("the very first words")

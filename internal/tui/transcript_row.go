@@ -105,6 +105,7 @@ type toolRow struct {
 	gisted  bool
 	state   callState
 	asking  bool
+	gone    bool               // it has no end, and its program has
 	asks    string             // why, where that is a place
 	moved   session.Seq        // the event that state is of
 	facts   [facts]session.Seq // the newest event of each kind about it

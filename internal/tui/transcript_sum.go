@@ -239,9 +239,31 @@ func (r *row) drawCheckpoint(w int, l look, open bool) []string {
 	case r.src.missing:
 		out = append(out, l.ink(inkDim, "  "+r.src.pending()))
 	default:
-		out = append(out, foldHead(r.src.text, w, l, open, foldSummary, 0)...)
+		out = append(out, foldProse(session.Handoff(r.src.text), w, l, open, foldSummary)...)
 	}
 	return append(out, rule("", w, l))
+}
+
+// foldProse is the first lines of a text for people, and how many more there are:
+// it breaks between words.
+func foldProse(text string, w int, l look, open bool, most int) []string {
+	if text = strings.TrimRight(text, "\n"); text == "" {
+		return nil
+	}
+	lines := plain.Wrap(plain.Clean(text), w-2)
+	more := 0
+	if !open && len(lines) > most {
+		more = len(lines) - most + 1
+		lines = lines[:most-1]
+	}
+	var out []string
+	for _, x := range lines {
+		out = append(out, l.ink(inkDim, "  "+x))
+	}
+	if more > 0 {
+		out = append(out, moreLines(more, "more line", w, l))
+	}
+	return out
 }
 
 // covered names ranges of items.

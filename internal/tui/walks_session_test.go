@@ -178,6 +178,29 @@ func TestShellThatOutlivedTheProgram(t *testing.T) { // LOG-8, TUI-4
 	})
 }
 
+// A call that ran when its program died is said to be left open, where nobody works
+// on it any more or somebody else does, and not to run.
+func TestCallWhoseProgramDied(t *testing.T) { // TUI-2, LOG-14
+	scene(t, func(s *stage) {
+		s.works("test it")
+		a := s.a.answer(s.a.last(), "tool_call:bash", `{"command":"sleep 100"}`)
+		s.a.put(session.ToolStarted{Call: call(a, 1)})
+		s.now()
+		s.sees("◐ bash sleep 100")
+		s.lacks(leftOpen)
+		s.a.busy = true // another window works on it
+		s.now()
+		s.lacks(leftOpen)
+		s.a.busy, s.a.notOurs = false, true
+		s.now()
+		s.sees("⏹ bash sleep 100", leftOpen)
+		s.a.put(session.ToolInterrupted{Call: call(a, 1), Why: "lost"}, "The program ended while this was running.")
+		s.now()
+		s.lacks(leftOpen)
+		s.sees("the program ended while it ran")
+	})
+}
+
 // The rows are the same whatever pages they came with.
 func TestLeftBehindByPages(t *testing.T) { // TUI-2
 	tp := newTape(t)
@@ -189,6 +212,9 @@ func TestLeftBehindByPages(t *testing.T) { // TUI-2
 	}
 	put(session.ShellRan{}, "$ a\n")
 	put(session.JobStarted{Job: "job-1", PID: 4711})
+	q := tp.reply("tool_call:bash", `{"command":"make slow"}`, "tool_call:ls", `{}`)
+	put(session.ToolStarted{Call: call(q, 1)})
+	tp.runs(call(q, 2), 3, false, "a.go")
 	put(session.RunEnded{How: "lost"})
 	put(session.JobEnded{Job: "job-1", Why: "lost"})
 	put(session.RunStarted{Run: "r2"})
@@ -196,7 +222,7 @@ func TestLeftBehindByPages(t *testing.T) { // TUI-2
 	whole := newTranscript(plainLook(plainTime()))
 	whole.add(tp.entries)
 	want := strings.Join(whole.view(100, 40), "\n")
-	for _, says := range []string{"$ a was running when", "$ b was running when", "its processes (pid 4711) may still run"} {
+	for _, says := range []string{"$ a was running when", "$ b was running when", "its processes (pid 4711) may still run", "bash make slow", leftOpen} {
 		if !strings.Contains(want, says) {
 			t.Errorf("no %q in\n%s", says, want)
 		}

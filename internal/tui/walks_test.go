@@ -139,5 +139,11 @@ func TestCopyByNumber(t *testing.T) { // TUI, commands
 			s.press("/copy " + c.args + "<enter>")
 			s.sees(c.says)
 		}
+		s.press("/copy code<enter>") // of which?
+		s.sees("/copy takes the number")
+		s.a.reply("assistant", "One:\n```sh\nls -l\ncd\n```\n")
+		s.now()
+		s.press("/copy code<enter>")
+		s.sees("Copied 2 lines")
 	})
 }

@@ -89,7 +89,7 @@ func (p *prep) foreground(ctx context.Context, c *proc, timeout time.Duration) R
 	case <-stop.C:
 		why = ByTimeout
 	case <-move.C:
-		return p.background(c, timeout-time.Since(c.began), fmt.Sprintf("still running after %s and moved to the background", p.Foreground))
+		return p.background(c, unspent(timeout, time.Since(c.began)), fmt.Sprintf("still running after %s and moved to the background", p.Foreground))
 	}
 	if why != "" {
 		c.end(p.Grace)
@@ -169,6 +169,9 @@ func lasted(d time.Duration) string {
 	}
 	return d.Round(time.Second).String()
 }
+
+// unspent is what is left of a time limit: at least something, since 0 is none.
+func unspent(timeout, took time.Duration) time.Duration { return max(timeout-took, time.Nanosecond) }
 
 func (p *prep) background(c *proc, timeout time.Duration, how string) Result {
 	j := p.jobs.adopt(p, c, timeout)

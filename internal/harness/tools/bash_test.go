@@ -240,6 +240,9 @@ func TestForegroundMovesToTheBackground(t *testing.T) { // TOOL table
 }
 
 func TestBackgroundTimeoutRunsOn(t *testing.T) { // TOOL table
+	if unspent(time.Second, 400*time.Millisecond) != 600*time.Millisecond || unspent(time.Second, 2*time.Second) <= 0 {
+		t.Error("a limit that is over has become none")
+	}
 	k := newBench(t, func(c *Config) { c.Foreground = 10 * time.Millisecond })
 	k.ok(k.do("bash", m{"command": "sleep 300", "timeout_ms": 60}), "job-1")
 	if e := <-k.told; e.Why != "timeout" || e.Signal != "SIGTERM" {

@@ -141,7 +141,7 @@ func TestWrite(t *testing.T) { // TOOL-3, TOOL table
 		t.Errorf("changes %+v", r.Changes)
 	}
 	k.put("unread", "x")
-	k.fails(k.do("write", m{"file_path": "unread", "content": "y"}), "unread exists and has not been read in this session; read it first")
+	k.fails(k.do("write", m{"file_path": "unread", "content": "y"}), "unread exists and has not been read in this conversation; read it first")
 	k.do("read", m{"file_path": "unread"})
 	k.put("unread", "z")
 	k.fails(k.do("write", m{"file_path": "unread", "content": "y"}), "has changed since it was last read")

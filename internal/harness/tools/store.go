@@ -49,7 +49,7 @@ func (p *prep) look(ctx context.Context, at Path, mustExist bool) (current, erro
 	}
 	switch sha, seen := p.known.Hash(at.Real); {
 	case !seen:
-		return c, fmt.Errorf("%s exists and has not been read in this session; read it first", at.Name)
+		return c, fmt.Errorf("%s exists and has not been read in this conversation; read it first", at.Name)
 	case sha != c.sha:
 		return c, fmt.Errorf("%s has changed since it was last read; read it again and repeat the change", at.Name)
 	}

@@ -53,7 +53,7 @@ var table = sync.OnceValue(func() []tool {
 	edit := []arg{{name: "old_string", required: true}, {name: "new_string", required: true}, {name: "replace_all", kind: boolean}}
 	return []tool{
 		{"read", "Read a text file. Each line comes as number, tab, text. A footer names the next offset when there is more. " +
-			"\"item:<id>\" as file_path reads an item of the conversation: what a result left out, or what a summary stands for.", true, []arg{
+			"\"item:<number or call id>\" as file_path reads an item of the conversation: what a result left out, or what a summary stands for.", true, []arg{
 			file,
 			{"offset", integer, optional, "first line, from 1; -N reads the last N lines", nil, nil},
 			{"limit", integer, optional, "lines, default 2000", nil, nil},

@@ -118,10 +118,11 @@ func TestFetch(t *testing.T) { // PRV-8: refreshed on demand, whole or not at al
 	kept, _ := os.ReadFile(path)
 	look := func() {
 		t.Helper()
-		if m, ok := Lookup("openai", "new"); !ok || m.Window != 1000 {
+		now, _ := Current()
+		if m, ok := now.Lookup("openai", "new"); !ok || m.Window != 1000 {
 			t.Errorf("got %+v, %t", m, ok)
 		}
-		if _, ok := Lookup("anthropic", "claude-opus-5"); ok {
+		if _, ok := now.Lookup("anthropic", "claude-opus-5"); ok {
 			t.Error("the program's own list is used beside the fetched one")
 		}
 	}
@@ -155,6 +156,49 @@ func TestFetch(t *testing.T) { // PRV-8: refreshed on demand, whole or not at al
 	}
 	if _, err := Fetch(context.Background(), nil, file+".gone", path, day); err == nil {
 		t.Error("a file that is not there was fetched")
+	}
+}
+
+// An address may hold a password or a key: neither is said, and neither is kept.
+func TestFetchSaysNoSecret(t *testing.T) { // SEC-2, PRV-8
+	defer Use("")
+	answer := ""
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, pass, _ := r.BasicAuth(); user != "SECRETu" || pass != "SECRETp" || r.URL.Query().Get("key") != "SECRETq" {
+			t.Error("the address was not asked as it is")
+		}
+		switch answer {
+		case "":
+			w.WriteHeader(http.StatusForbidden)
+		case "gone":
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	defer srv.Close()
+	with := func(base string) string {
+		return strings.Replace(base, "://", "://SECRETu:SECRETp@", 1) + "/list?key=SECRETq#SECRETf"
+	}
+	path := filepath.Join(t.TempDir(), "models.json")
+	fails := func(from, says string) {
+		t.Helper()
+		_, err := Fetch(context.Background(), nil, from, path, day)
+		if err == nil || strings.Contains(err.Error(), "SECRET") || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v", err)
+		}
+	}
+	for _, answer = range []string{"", "gone", "<html>", "[]", "[" + strings.Repeat(" ", mostBytes) + list[1:]} {
+		fails(with(srv.URL), srv.URL+"/list: ")
+	}
+	fails(with("http://models.example"), "http://models.example/list: plain http")
+	fails(with("HTTPS://127.0.0.1:1"), "https://127.0.0.1:1/list: ")
+	fails(with("https://models.example:port"), "the address can't be read: ")
+	answer = list
+	if _, err := Fetch(context.Background(), nil, with(srv.URL), path, day); err != nil {
+		t.Fatal(err)
+	}
+	if kept, _ := os.ReadFile(path); strings.Contains(string(kept), "SECRET") || !strings.Contains(string(kept), `"from":"`+srv.URL+`/list"`) {
+		t.Errorf("%.200s", kept)
 	}
 }
 

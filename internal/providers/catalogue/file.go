@@ -65,12 +65,6 @@ func Current() (*Catalogue, error) {
 	return current.read, current.err
 }
 
-// Lookup is a vendor's model in the list of now, by the vendor's name.
-func Lookup(provider, model string) (Model, bool) {
-	c, _ := Current()
-	return c.Lookup(provider, model)
-}
-
 func load(path string) (*Catalogue, error) {
 	if path == "" {
 		return Embedded(), nil
@@ -144,15 +138,12 @@ func Fetch(ctx context.Context, client *http.Client, from, path string, now time
 	if err != nil {
 		return nil, err
 	}
-	s := saved{Date: now.UTC().Format(time.DateOnly), From: from}
+	s := saved{Date: now.UTC().Format(time.DateOnly), From: name(from)}
 	if err := json.Unmarshal(b, &s.Providers); err != nil {
-		return nil, fmt.Errorf("%s: is no list of models; nothing is changed", from)
+		return nil, fmt.Errorf("%s: is no list of models; nothing is changed", s.From)
 	}
 	if err := sound(s.Providers); err != nil {
-		return nil, fmt.Errorf("%s: %w; nothing is changed", from, err)
-	}
-	if u, err := url.Parse(from); err == nil && u.User != nil {
-		s.From = u.Redacted()
+		return nil, fmt.Errorf("%s: %w; nothing is changed", s.From, err)
 	}
 	var doc bytes.Buffer
 	if err := json.NewEncoder(&doc).Encode(s); err != nil {
@@ -168,9 +159,27 @@ func Fetch(ctx context.Context, client *http.Client, from, path string, now time
 	return of(s.Date, s.Providers), nil
 }
 
-func get(ctx context.Context, client *http.Client, from string) ([]byte, error) {
+// address says whether from is meant as one, and no file.
+func address(from string) bool {
+	scheme, _, found := strings.Cut(from, "://")
+	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// name is from as it may be said and kept: of an address, what holds no user,
+// password or key.
+func name(from string) string {
+	if !address(from) {
+		return from
+	}
 	u, err := url.Parse(from)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil {
+		return "the address"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+}
+
+func get(ctx context.Context, client *http.Client, from string) ([]byte, error) {
+	if !address(from) {
 		f, err := os.Open(from)
 		if err != nil {
 			return nil, fmt.Errorf("%w; nothing is changed", err)
@@ -182,15 +191,19 @@ func get(ctx context.Context, client *http.Client, from string) ([]byte, error) 
 		}
 		return b, nil
 	}
+	u, err := url.Parse(from)
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be read: it should look like https://models.example/list; nothing is changed", name(from))
+	}
 	if h := u.Hostname(); u.Scheme == "http" && h != "127.0.0.1" && h != "localhost" && h != "::1" {
-		return nil, fmt.Errorf("%s: plain http reaches this machine alone; use https", from)
+		return nil, fmt.Errorf("%s: plain http reaches this machine alone; use https", name(from))
 	}
 	b, e := providers.Get(ctx, providers.Endpoint{Provider: "catalogue", BaseURL: from, Client: client}, from, nil, fetchTime)
 	if e != nil {
-		return nil, fmt.Errorf("%s: %w; nothing is changed", u.Redacted(), e)
+		return nil, fmt.Errorf("%s: %w; nothing is changed", name(from), e)
 	}
 	if len(b) > mostBytes {
-		return nil, fmt.Errorf("%s: has more than %d MB; nothing is changed", u.Redacted(), mostBytes>>20)
+		return nil, fmt.Errorf("%s: has more than %d MB; nothing is changed", name(from), mostBytes>>20)
 	}
 	return b, nil
 }

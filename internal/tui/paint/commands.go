@@ -11,6 +11,7 @@ import (
 // Messages that the painter serves itself; the model sees none of them.
 type (
 	redrawMsg struct{}
+	deafMsg   struct{ err error }
 	notifyMsg string
 	execMsg   struct {
 		cmd  *exec.Cmd
@@ -18,8 +19,11 @@ type (
 	}
 )
 
-// SetClipboard hands text to the terminal's clipboard (OSC 52). It works over ssh; a terminal may refuse it
-// or limit its length, and does not say so.
+// clipboard begins what sets a clipboard.
+const clipboard = "\x1b]52;"
+
+// SetClipboard hands text to the terminal's clipboard (OSC 52). It works over ssh, and through tmux where that is
+// set up to let it; a terminal may refuse it or limit its length, and does not say so.
 func SetClipboard(text string) tea.Cmd { return tea.Raw(ansi.SetSystemClipboard(text)) }
 
 // Bell rings the terminal's bell.

@@ -31,7 +31,9 @@ func demoMain(mode string) int {
 	case "empty":
 		_, err = tea.NewProgram(emptyModel{}).Run()
 	default:
-		_, err = Run(context.Background(), d, Options{})
+		var ctx context.Context
+		ctx, d.fail = context.WithCancel(context.Background())
+		_, err = Run(ctx, d, Options{})
 	}
 	fmt.Printf("DEMO-EXIT err=%v views=%d\n", err, d.views)
 	if s := (*SignalError)(nil); errors.As(err, &s) {
@@ -61,6 +63,7 @@ type demo struct {
 	mouse                                    tea.MouseMode
 	hang, broken                             bool
 	unfinished                               int // frames that are not all
+	fail                                     func()
 }
 
 type tokenMsg struct{ text string }
@@ -155,6 +158,8 @@ func (d *demo) act(key string) tea.Cmd {
 	switch key {
 	case "ctrl+q":
 		return tea.Quit
+	case "ctrl+f":
+		d.fail()
 	case "ctrl+z":
 		return tea.Suspend
 	case "ctrl+p":

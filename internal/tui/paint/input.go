@@ -24,7 +24,7 @@ func (p *painter) startInput() (*input, error) {
 	}
 	in := &input{src: src, stopping: make(chan struct{}), stopped: make(chan struct{})}
 	chunks := make(chan []byte, 8)
-	go in.read(chunks)
+	go in.read(chunks, func(err error) { p.prog.Send(deafMsg{err}) })
 	go p.deliver(chunks)
 	return in, nil
 }
@@ -38,7 +38,10 @@ func (in *input) stop() {
 	}
 }
 
-func (in *input) read(chunks chan<- []byte) {
+// hangUp is how long a hang-up may take to say so itself, by its signal.
+const hangUp = 200 * time.Millisecond
+
+func (in *input) read(chunks chan<- []byte, deaf func(error)) {
 	defer close(in.stopped)
 	defer close(chunks)
 	buf := make([]byte, 64<<10)
@@ -52,8 +55,19 @@ func (in *input) read(chunks chan<- []byte) {
 			}
 		}
 		if err != nil {
+			go in.ended(err, deaf)
 			return
 		}
+	}
+}
+
+// ended tells that nothing can be read any more, unless that was asked for. Who
+// started us has died then, and another program has the terminal.
+func (in *input) ended(err error, deaf func(error)) {
+	select {
+	case <-in.stopping:
+	case <-time.After(hangUp):
+		deaf(err)
 	}
 }
 

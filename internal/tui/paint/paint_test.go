@@ -218,7 +218,7 @@ func TestSuspendAndResume(t *testing.T) {
 	x.await("the screen", func() bool { return strings.Contains(x.bytes(m), "\x1b[?1049h") && x.shows("ok|") })
 	x.in("\x11")
 	x.writes(m, "DEMO-EXIT err=<nil>")
-	x.ended(m, 0)
+	x.ended(0, 0) // all of it: each push has its pop
 }
 
 // case TUI-07: where nobody does job control, ctrl+z comes back at once.

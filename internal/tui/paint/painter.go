@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,7 +68,9 @@ type painter struct {
 	crash  atomic.Pointer[PanicError]
 	signal atomic.Pointer[SignalError]
 	lost   error // the terminal is gone
+	deaf   error // nothing can be read from it any more
 	ends   chan os.Signal
+	goesOn chan struct{} // SIGCONT came while the terminal was not ours
 }
 
 // filter sees each message before Bubble Tea does, and serves those that concern the terminal.
@@ -96,11 +99,18 @@ func (p *painter) filter(_ tea.Model, msg tea.Msg) (pass tea.Msg) {
 			p.screen.setGraphemes()
 		}
 	case tea.RawMsg:
-		p.write(asBytes(m.Msg))
+		b := asBytes(m.Msg)
+		p.write(b)
+		if p.getenv("TMUX") != "" && strings.HasPrefix(string(b), clipboard) {
+			p.write([]byte(ansi.TmuxPassthrough(string(b)))) // as tmux is set up it takes one or the other
+		}
 		return nil
 	case notifyMsg:
 		p.write([]byte(notification(string(m), p.screen.term, p.getenv("TMUX") != "")))
 		return nil
+	case deafMsg:
+		p.deaf, p.closing = m.err, true
+		return tea.QuitMsg{}
 	case redrawMsg:
 		p.screen.redraw()
 		p.urgent = true
@@ -109,6 +119,7 @@ func (p *painter) filter(_ tea.Model, msg tea.Msg) (pass tea.Msg) {
 		if _, err := term.MakeRaw(p.in.Fd()); err != nil {
 			return p.fail(err)
 		}
+		p.write([]byte(p.leaving())) // what was pushed then is not pushed twice
 		p.screen.enter()
 		p.urgent = true
 		return paintMsg{}

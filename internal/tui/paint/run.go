@@ -1,6 +1,7 @@
 package paint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,8 +60,8 @@ func Run(ctx context.Context, m tea.Model, o Options) (tea.Model, error) {
 	if s := p.signal.Load(); s != nil {
 		return p.model, s
 	}
-	if p.lost != nil {
-		return p.model, fmt.Errorf("terminal: %w", p.lost)
+	if err := cmp.Or(p.lost, p.deaf); err != nil {
+		return p.model, fmt.Errorf("terminal: %w", err)
 	}
 	if ctx.Err() != nil {
 		return p.model, ctx.Err()
@@ -69,7 +70,7 @@ func Run(ctx context.Context, m tea.Model, o Options) (tea.Model, error) {
 }
 
 func newPainter(ctx context.Context, m tea.Model, o Options) *painter {
-	p := &painter{Options: o, in: o.In, out: o.Out, model: m, answered: make(chan struct{})}
+	p := &painter{Options: o, in: o.In, out: o.Out, model: m, answered: make(chan struct{}), goesOn: make(chan struct{}, 1)}
 	if p.in == nil {
 		p.in = os.Stdin
 	}

@@ -144,6 +144,21 @@ func TestNotification(t *testing.T) {
 	}
 }
 
+// TUI-9: what is copied inside tmux goes to tmux, and through it; other sequences go once.
+func TestCopyThroughTmux(t *testing.T) {
+	t.Parallel()
+	x := program(t, "TMUX=/tmp/tmux-0/default,1,0")
+	x.sees("ok|")
+	x.in("\x19")
+	x.writes(0, "\x1b]52;c;Y29waWVk\a\x1bPtmux;\x1b\x1b]52;c;Y29waWVk\a\x1b\\")
+	x.typed("a", "key a")
+	if strings.Contains(x.bytes(0), "tmux;\a") {
+		t.Error("the bell went through as well")
+	}
+	x.in("\x11")
+	x.writes(0, "DEMO-EXIT err=<nil>")
+}
+
 // case TUI-13: a terminal without a size has the one that the environment tells, and a size of zero is no news.
 func TestNoSize(t *testing.T) {
 	null := openNull(t)

@@ -55,7 +55,12 @@ func (p *painter) signalled(s syscall.Signal, done <-chan struct{}) {
 	switch {
 	case s == syscall.SIGCONT && ours:
 		go p.prog.Send(retakeMsg{})
-	case s == syscall.SIGCONT, s == syscall.SIGINT && !ours: // the editor's
+	case s == syscall.SIGCONT:
+		select {
+		case p.goesOn <- struct{}{}:
+		default:
+		}
+	case s == syscall.SIGINT && !ours: // the editor's
 	case s == syscall.SIGHUP && p.signal.Load() != nil: // a terminal that closes sends more than one
 	case !p.signal.CompareAndSwap(nil, &SignalError{s}):
 		p.die(s) // asked twice
@@ -92,12 +97,13 @@ func (p *painter) die(s syscall.Signal) {
 // system ignores the stop, so it is not waited for longer than it takes. SIGTSTP is never asked for: Go cannot
 // give a signal its default action back, and only the default action knows who does job control.
 func (p *painter) stopProcess() {
-	on := make(chan os.Signal, 1)
-	signal.Notify(on, syscall.SIGCONT)
-	defer signal.Stop(on)
+	select {
+	case <-p.goesOn: // of a stop before
+	default:
+	}
 	_ = syscall.Kill(0, syscall.SIGTSTP) // the group, as the terminal would
 	select {
-	case <-on:
+	case <-p.goesOn:
 	case <-time.After(300 * time.Millisecond):
 	}
 }

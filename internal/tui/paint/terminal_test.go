@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
@@ -28,6 +29,7 @@ type terminal struct {
 	mu  sync.Mutex
 	raw bytes.Buffer
 	emu *vt.Emulator
+	set map[int]bool      // modes of the emulator that are not as they were in the beginning
 	ask map[string]string // question: answer
 }
 
@@ -44,7 +46,17 @@ func open(t testing.TB, w, h int, ask map[string]string, env []string, argv ...s
 	if err != nil {
 		t.Skip("no pty: ", err)
 	}
-	x := &terminal{t: t, host: host, tty: tty, done: make(chan error, 1), ask: ask, emu: vt.NewEmulator(max(w, 1), max(h, 1))}
+	x := &terminal{t: t, host: host, tty: tty, done: make(chan error, 1), ask: ask, emu: vt.NewEmulator(max(w, 1), max(h, 1)), set: map[int]bool{}}
+	mode := func(on bool) func(ansi.Mode) {
+		return func(m ansi.Mode) {
+			if n := m.Mode(); on == (n == ansi.ModeTextCursorEnable.Mode() || n == ansi.ModeAutoWrap.Mode()) {
+				delete(x.set, n)
+			} else {
+				x.set[n] = on
+			}
+		}
+	}
+	x.emu.SetCallbacks(vt.Callbacks{EnableMode: mode(true), DisableMode: mode(false)})
 	x.resize(w, h)
 	x.cmd = exec.Command(argv[0], argv[1:]...)
 	x.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=/", "PS1=SH$ ", "TERM=xterm-256color", "COLORTERM=truecolor", "HISTFILE="}, env...)
@@ -252,8 +264,22 @@ func (x *terminal) given(out string) {
 	}
 }
 
+// state is all of the terminal that a program can leave behind in it.
+func (x *terminal) state() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	style, blink := x.emu.CursorStyle()
+	raw := x.raw.String()
+	return fmt.Sprintf("modes %v, alternate screen %v, hidden cursor %v, style %v %v, keyboards %d, titles %d, other keys %v, progress %v",
+		x.set, x.emu.IsAltScreen(), x.emu.CursorHidden(), style, blink,
+		strings.Count(raw, "\x1b[>1u")-strings.Count(raw, "\x1b[<1u"), strings.Count(raw, "\x1b[22;0t")-strings.Count(raw, "\x1b[23;0t"),
+		strings.LastIndex(raw, "\x1b[>4;2m") > strings.LastIndex(raw, "\x1b[>4m"), strings.LastIndex(raw, "\x1b]9;4;3") > strings.LastIndex(raw, "\x1b]9;4;0"))
+}
+
 // pid is the demo's, found by its output.
-func (x *terminal) pid() int {
+func (x *terminal) pid() int { x.t.Helper(); return x.childOf(x.cmd.Process.Pid) }
+
+func (x *terminal) childOf(parent int) int {
 	x.t.Helper()
 	out, err := exec.Command("ps", "-o", "pid=,ppid=", "-A").Output()
 	if err != nil {
@@ -261,7 +287,7 @@ func (x *terminal) pid() int {
 	}
 	for _, l := range strings.Split(string(out), "\n") {
 		var pid, ppid int
-		if n, _ := fmt.Sscan(l, &pid, &ppid); n == 2 && ppid == x.cmd.Process.Pid {
+		if n, _ := fmt.Sscan(l, &pid, &ppid); n == 2 && ppid == parent {
 			return pid
 		}
 	}

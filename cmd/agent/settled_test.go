@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"varve/internal/providers"
 	"varve/internal/session"
+	"varve/internal/setup"
 )
 
 // Who summarizes is read anew each time. What can't be asked stays in its place: a
@@ -61,12 +63,31 @@ func TestSummarizersOfNow(t *testing.T) {
 			t.Errorf("%d summarizers are recorded, %d are asked", n, len(got))
 		}
 	}
-	set(`{` + local + `,"routing":{"summarization_models":[{"provider":"local","model":"a"}]}}`)
-	if says := m.summarizersText(t.Context(), session.Model{}); !strings.Contains(says, "1. local/a\n") || !strings.Contains(says, "routing.summarization_models in ") {
-		t.Error(says)
-	}
 	m.demo = map[string]providers.Endpoint{"demo": {}}
 	if list := m.summarizers(); len(list) != 0 {
 		t.Errorf("a script asks %v", list)
 	}
+}
+
+// Settings are exchanged while a session's loop reads them: `go test -race` sees it
+// where one of the two writes in place.
+func TestSettingsAreExchanged(t *testing.T) {
+	d := newTestDesk(t)
+	var all sync.WaitGroup
+	for _, do := range []func(){
+		func() { _ = d.m.reload() },
+		func() { d.m.alter(func(set *setup.Setup) { set.Permissions.Mode = "edit" }) },
+		func() { d.m.rules() },
+		func() { d.m.configured() },
+		func() {
+			_, _ = d.m.resolve(t.Context(), session.Model{Provider: "gone", API: "openai-chat", Model: "m"})
+		},
+	} {
+		all.Go(func() {
+			for range 20 {
+				do()
+			}
+		})
+	}
+	all.Wait()
 }
