@@ -103,6 +103,9 @@ func (d *desk) Tree(ctx context.Context, id string) (tui.Tree, error) {
 			out.Title = words.OneLine(string(b))
 		}
 	}
+	if out.Title == "" && len(out.Limbs) > 0 {
+		out.Title = out.Limbs[0].First
+	}
 	if n := x.s.Damage(); len(n) > 0 {
 		out.Damage = words.Count(len(n), "place") + " can't be read"
 	}

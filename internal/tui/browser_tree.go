@@ -144,7 +144,7 @@ func (l browseLine) treeText() (title, note, long string) {
 			note = "nothing new yet"
 		}
 		if l.limb.Here {
-			note += ", here"
+			note += " · here"
 		}
 		if l.begins != "" {
 			return title, note, l.begins + ", " + note
