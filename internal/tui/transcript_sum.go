@@ -78,7 +78,7 @@ func (t *transcript) asksSummary(q session.Seq, ev session.RequestSent) {
 
 // show is the row of the box, or nil.
 func (s *summing) show() *row {
-	phase, _ := words.Compacting(s.branch)
+	phase, _ := words.Compacting(s.branch, 0)
 	if phase == "" || !s.lives {
 		s.row = nil
 		return nil
@@ -131,7 +131,7 @@ func (s *summing) waits(esc string) string {
 // that what is copied has no border.
 func (s *summing) lines(w, h int, l look, open bool, now time.Time) []string {
 	b := s.branch
-	phase, who := words.Compacting(b)
+	phase, who := words.Compacting(b, drive.Compared(b))
 	title := "Summarizing the conversation"
 	by := ""
 	if c := b.Compaction; c != nil {
@@ -153,10 +153,8 @@ func (s *summing) lines(w, h int, l look, open bool, now time.Time) []string {
 	if who != "" {
 		says = plain.Clean(who) + " · " + phase
 	}
-	if c := b.Compaction; c != nil {
-		if n := words.Attempt(*c); n > 1 {
-			says += fmt.Sprintf(" · attempt %d", n)
-		}
+	if unit, t, ok := words.Again(b); ok {
+		says += " · " + strings.TrimSpace(fmt.Sprintf("%s attempt %d", unit, t.N+1))
 	}
 	out = append(out, wrapInk(says, "  ", w, l, inkAccent)...)
 	if wait := s.wait(now); wait != "" {
@@ -184,23 +182,11 @@ func (s *summing) lines(w, h int, l look, open bool, now time.Time) []string {
 
 // wait says what the last attempt came to, and when the next is made.
 func (s *summing) wait(now time.Time) string {
-	c := s.branch.Compaction
-	if c == nil {
+	_, t, ok := words.Again(s.branch)
+	if !ok {
 		return ""
 	}
-	why := ""
-	for _, t := range c.Tries {
-		if t.N > 0 {
-			why = t.Class
-			if t.Error != nil {
-				why = t.Error.Kind
-			}
-		}
-	}
-	if why == "" {
-		return ""
-	}
-	says := "the last attempt gave nothing: " + words.WhyNot(why)
+	says := "the last attempt gave nothing: " + words.Attempted(t)
 	for _, p := range s.pulses {
 		if left := p.Until.Sub(now); p.Kind == "retry" && left > 0 {
 			says += fmt.Sprintf("; the next in %d s", int((left+time.Second-1)/time.Second))
@@ -292,9 +278,9 @@ func summaryNote(e session.Entry) (ink, head string) {
 			}
 		}
 		if ev.Kind == "cancelled" {
-			return inkDim, words.CompactionFailed(ev.Kind, detail)
+			return inkDim, words.CompactionOver(ev.Kind, detail)
 		}
-		return inkWarn, words.CompactionFailed(ev.Kind, detail)
+		return inkWarn, words.CompactionOver(ev.Kind, detail)
 	case session.SummarizerTried:
 		return inkDim, words.Tried(ev)
 	case session.HandoffRejected:

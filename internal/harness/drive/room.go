@@ -21,3 +21,15 @@ func Room(s session.State) (capacity session.Capacity, trigger int) {
 	}
 	return c, compact.BudgetOf(set, c).Trigger
 }
+
+// Compared is how many notes the audit that is due is about, 0 where none is.
+func Compared(b session.Branch) int {
+	if b.Compaction == nil || b.Compaction.Route != compact.MapReduce {
+		return 0
+	}
+	need := compact.Next(*b.Compaction, b.Staging)
+	if len(need.Units) != 1 || need.Units[0].Stage != "audit" {
+		return 0
+	}
+	return len(need.Units[0].Inputs)
+}
