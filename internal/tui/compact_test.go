@@ -124,6 +124,10 @@ func TestBoxShowsOneAttempt(t *testing.T) { // TUI-8, FIN-4, MR-12, case CMP-05
 		s.lacks("summarization model") // that is for the model
 		s.press("<ctrl+o>")
 		s.sees("the last line")
+		s.press("/Summarized: 12.0k<enter>")
+		s.sees("1 of 1")
+		s.press("/stay readable<enter>")
+		s.sees("1 of 1")
 	})
 }
 
@@ -481,5 +485,42 @@ func TestOfferByOneKey(t *testing.T) { // SUM-4, TUI-7, TUI-12
 		s.wantCommands("")
 		s.press("<f5>")
 		s.wantCommands("drive.Compact{Focus:[]}")
+	})
+}
+
+// Where nothing summarizes by itself the screen says once that the window fills
+// up, and again when it does again; the bar warns as long as it is so.
+func TestUnattendedWindow(t *testing.T) { // CMP-3, TUI-6, TUI-7
+	fill := func(s *stage, n int) {
+		turn := s.a.say("go on")
+		q := s.a.put(session.RequestSent{Purpose: "agent", Turn: turn, Attempt: 1, Model: s.a.ident.Model, Capacity: session.Capacity{N: 1000, Source: "setting"}})
+		s.a.put(session.ReplyCompleted{Request: q, Finish: "natural", Usage: &session.Usage{Input: n}})
+		s.a.put(session.TurnEnded{Turn: turn, Status: "completed"})
+		s.now()
+	}
+	const says = "of the window, and nothing summarizes it by"
+	disabled, standalone := "disabled", "standalone"
+	scene(t, func(s *stage) {
+		s.begun()
+		s.a.put(session.SessionConfigured{PermissionMode: "ask", Compaction: session.Compaction{Mode: &disabled}})
+		fill(s, 790)
+		s.lacks(says)
+		fill(s, 810)
+		s.sees("! The conversation fills 81 % "+says, "context.compaction.mode is disabled. /compact does it now.")
+		if ink := contextBar(s.state).ink; ink != inkWarn {
+			t.Errorf("the bar is in %q", ink)
+		}
+		s.press("<alt+x>")
+		fill(s, 850)
+		s.lacks(says) // it was said
+		fill(s, 300)
+		fill(s, 900)
+		s.sees("fills 90 % " + says)
+	})
+	scene(t, func(s *stage) {
+		s.begun()
+		s.a.put(session.SessionConfigured{PermissionMode: "ask", Compaction: session.Compaction{Mode: &standalone}})
+		fill(s, 900)
+		s.lacks(says)
 	})
 }

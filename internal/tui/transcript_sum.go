@@ -204,19 +204,28 @@ func rule(s string, w int, l look) string {
 	return l.ink(inkDim, "── "+s+" "+strings.Repeat("─", max(w-4-plain.Width(s), 0)))
 }
 
-// drawCheckpoint is a summary that stands for what is above it: its sizes, what
-// it covers, and its text, which folds (CMP-12).
-func (r *row) drawCheckpoint(w int, l look, open bool) []string {
-	ev, _ := r.event.(session.CheckpointCommitted)
-	out := []string{rule(fmt.Sprintf("Summarized: %s → %s tokens", words.Tokens(ev.Before), words.Tokens(ev.After)), w, l)}
-	notes := "For the model this stands for " + covered(ev.Ranges) + "; here they stay readable."
+// checkpointTitle and checkpointNotes are what stands above a summary's text.
+func checkpointTitle(ev session.CheckpointCommitted) string {
+	return fmt.Sprintf("Summarized: %s → %s tokens", words.Tokens(ev.Before), words.Tokens(ev.After))
+}
+
+func checkpointNotes(ev session.CheckpointCommitted) string {
+	notes := "For the model it stands in place of messages and results above; here they stay readable."
 	if len(ev.Stale) > 0 {
 		notes += " Changed since they were read: " + strings.Join(ev.Stale, ", ") + "."
 	}
 	if len(ev.ToolsGone) > 0 {
 		notes += " Tools that are gone: " + strings.Join(ev.ToolsGone, ", ") + "."
 	}
-	out = append(out, wrapInk(notes, "  ", w, l, inkDim)...)
+	return notes
+}
+
+// drawCheckpoint is a summary that stands for what is above it: its sizes, what
+// it covers, and its text, which folds (CMP-12).
+func (r *row) drawCheckpoint(w int, l look, open bool) []string {
+	ev, _ := r.event.(session.CheckpointCommitted)
+	out := []string{rule(checkpointTitle(ev), w, l)}
+	out = append(out, wrapInk(checkpointNotes(ev), "  ", w, l, inkDim)...)
 	switch {
 	case ev.Kind == "native":
 		out = append(out, wrapInk("The summary is the provider's own, and can't be read here.", "  ", w, l, inkDim)...)
@@ -250,21 +259,6 @@ func foldProse(text string, w int, l look, open bool, most int) []string {
 		out = append(out, moreLines(more, "more line", w, l))
 	}
 	return out
-}
-
-// covered names ranges of items.
-func covered(ranges []session.Range) string {
-	if len(ranges) == 0 {
-		return "what is above"
-	}
-	var out []string
-	for _, r := range ranges {
-		out = append(out, r.From.String()+" to "+r.To.String())
-	}
-	if len(out) > 3 {
-		out = append(out[:2], fmt.Sprintf("%d more ranges", len(ranges)-2))
-	}
-	return "items " + strings.Join(out, ", ")
 }
 
 // summaryNote says what became of a compaction, or of a model in it.

@@ -162,6 +162,11 @@ func Attempted(t session.Tries) string {
 	return whyNot(why)
 }
 
+// Unattended says that the window fills up and nothing is done about it (CMP-3).
+func Unattended(percent int) string {
+	return fmt.Sprintf("The conversation fills %d %% of the window, and nothing summarizes it by itself: context.compaction.mode is disabled. /compact does it now.", percent)
+}
+
 // Tried says that a summarizer is not asked any more, or "" while it is.
 func Tried(ev session.SummarizerTried) string {
 	who := fmt.Sprintf("%s (%d/%d)", ev.Model, ev.I, ev.N)
