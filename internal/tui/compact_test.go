@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +125,11 @@ func TestBoxShowsOneAttempt(t *testing.T) { // TUI-8, FIN-4, MR-12, case CMP-05
 		s.lacks("summarization model") // that is for the model
 		s.press("<ctrl+o>")
 		s.sees("the last line")
+		for _, says := range []string{"Summarized: 12.0k", "stay readable"} { // a row out of view is found by this
+			if !slices.ContainsFunc(s.chat.tr.rows, newNeedle(says).near) {
+				t.Errorf("%q is nowhere", says)
+			}
+		}
 		s.press("/Summarized: 12.0k<enter>")
 		s.sees("1 of 1")
 		s.press("/stay readable<enter>")
