@@ -89,8 +89,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 		return tui.Identity{}, err
 	}
 	context.AfterFunc(d.ctx, s.Close)
-	d.m.workspace, d.m.sample, d.m.script = dir, dir, true
-	o, err := d.m.options("tui", true)
+	o, err := d.m.optionsIn(dir, "tui", true)
 	if err != nil {
 		return tui.Identity{}, err
 	}
@@ -100,6 +99,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 	if err := d.Close(); err != nil {
 		return tui.Identity{}, err
 	}
+	d.m.sample, d.m.script = dir, true
 	d.mu.Lock()
 	d.opts = o
 	d.ident.Workspace, d.ident.GitBranch, d.ident.Model, d.ident.Script, d.ident.Setup = dir, "", o.Model, true, false
