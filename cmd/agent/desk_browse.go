@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"varve/internal/harness"
 	"varve/internal/index"
@@ -186,6 +187,17 @@ func checkpoints(ctx context.Context, path string) (map[string][]session.Seq, er
 	return out, nil
 }
 
+// beginning is the start of a text, at most n bytes of whole runes.
+func beginning(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
 // Peek reads the last messages at a point.
 func (d *desk) Peek(ctx context.Context, at tui.Point) ([]tui.Message, error) {
 	if path, err := index.Find(d.m.folders.Data, at.Session); err == nil && fileSize(path) > largePeek {
@@ -237,7 +249,7 @@ func (d *desk) Peek(ctx context.Context, at tui.Point) ([]tui.Message, error) {
 			if it.Kind == session.CheckpointItem {
 				text = session.Handoff(text)
 			}
-			m.Text = text[:min(len(text), maxPeekText)]
+			m.Text = beginning(text, maxPeekText)
 		}
 		out = append(out, m)
 	}

@@ -68,7 +68,7 @@ func (d *desk) Take(ctx context.Context, id, secret string) (tui.Identity, error
 		return d.takeDemo(ctx)
 	}
 	if secret != "" {
-		if err := d.m.settings().StoreKey(ctx, id, setup.Secret(strings.TrimSpace(secret))); err != nil {
+		if err := d.m.storeKey(ctx, id, secret); err != nil {
 			return tui.Identity{}, err
 		}
 		if err := d.m.reload(); err != nil {
@@ -110,9 +110,9 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 	return d.Identity(), err
 }
 
-// UseModel makes a model the user's choice.
+// UseModel makes a model the user's choice: in the demo, until its end.
 func (d *desk) UseModel(ctx context.Context, m session.Model) (tui.Identity, error) {
-	if _, ok := d.m.demo[m.Provider]; !ok {
+	if _, ok := d.m.demo[m.Provider]; !ok && d.m.sample == "" {
 		err := setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
 			if err := dr.Set(setup.Path{"model", "provider"}, m.Provider); err != nil {
 				return err
