@@ -285,10 +285,17 @@ func TestLockOfAnotherWindow(t *testing.T) { // REL-3
 // environment names: others may read that one. // SEC-10, TUI-4
 func TestDraftPassesThroughItsFolder(t *testing.T) {
 	d := newTestDesk(t)
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "not there"))
+	temp, long := t.TempDir(), time.Unix(1e9, 0)
+	if err := os.Chtimes(temp, long, long); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", temp)
 	d.save(t, "unsent")
 	if b, err := os.ReadFile(d.draft.path); err != nil || string(b) != "unsent" {
 		t.Errorf("%q, %v", b, err)
+	}
+	if st, err := os.Stat(temp); err != nil || !st.ModTime().Equal(long) {
+		t.Errorf("something was in the folder for temporary files (%v)", err)
 	}
 }
 
