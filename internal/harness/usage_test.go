@@ -105,8 +105,8 @@ func TestChangesOfFiles(t *testing.T) { // BRN-8
 func TestChangesHaveABudget(t *testing.T) { // BRN-8, PERF-4
 	h := newShelf(t, t.TempDir())
 	half, n := strings.Repeat("a", maxDiffed), maxDiffedAll/maxDiffed
-	h.hand("0", "a\x00b")
-	h.write("0", half)
+	h.hand("0", half)
+	h.write("0", "a\x00b")
 	for i := range n + 2 {
 		h.write(fmt.Sprintf("f%02d", i), half)
 	}
