@@ -30,7 +30,7 @@ func (m *machine) settingsInfo(ctx context.Context, set *setup.Setup) tui.Settin
 	info := tui.SettingsInfo{Set: set, Providers: set.Usables()}
 	list := set.Routing.SummarizationModels
 	info.Summarizers = make([]tui.Summarizer, len(list))
-	// A key may be a command that takes its time.
+	// A server on this machine may take its time.
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	var wg sync.WaitGroup

@@ -35,7 +35,7 @@ func (d *desk) Offers(ctx context.Context) ([]tui.Offer, error) {
 			wg.Go(func() {
 				ask, cancel := context.WithTimeout(ctx, 400*time.Millisecond)
 				defer cancel()
-				t, err := d.m.resolve(ask, session.Model{Provider: u.Name, API: u.API})
+				t, err := d.m.reach(ask, session.Model{Provider: u.Name, API: u.API})
 				if err != nil {
 					return
 				}

@@ -162,7 +162,8 @@ func folderOf(path, ours string) (string, error) {
 	return info.Workspace, nil
 }
 
-// resolve finds a model's endpoint and key, just before they are used.
+// resolve finds a model's endpoint, just before it is used. Its key comes with the
+// request alone: [harness.Target].
 func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Target, error) {
 	return m.resolveBy(ctx, m.settings(), model)
 }
@@ -189,11 +190,7 @@ func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session
 	if !ok {
 		return t, noProvider(model, set)
 	}
-	key, err := set.ResolveKey(ctx, model.Provider)
-	if err != nil {
-		return t, err
-	}
-	headers, err := set.ResolveHeaders(ctx, model.Provider)
+	ready, err := set.CheckKey(model.Provider)
 	if err != nil {
 		return t, err
 	}
@@ -202,18 +199,23 @@ func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session
 		return t, err
 	}
 	t.Endpoint = providers.Endpoint{
-		Client: client, Provider: model.Provider, BaseURL: p.BaseURL, Key: string(key.Secret), Headers: map[string]string{}, StallTimeout: p.StallTimeout,
+		Client: client, Provider: model.Provider, BaseURL: p.BaseURL, StallTimeout: p.StallTimeout,
 	}
 	t.Endpoint.Profile = openaichat.ProfileFor(model.Provider, p.BaseURL).Name
-	for k, v := range headers {
-		t.Endpoint.Headers[k] = string(v)
-	}
 	limits := set.Limits(setup.ModelRef{Provider: model.Provider, Model: model.Model})
 	if known, ok := published(model, p.BaseURL); ok && known.Window > 0 {
 		t.Window = session.Capacity{N: known.Window, Source: "catalogue"}
 	}
-	if limits.ContextWindow == nil && p.Local() {
-		if n := m.windows.reported(ctx, t.Endpoint, model.Model); n > 0 {
+	asks := limits.ContextWindow == nil && p.Local()
+	t.Key = func(ctx context.Context, to *providers.Endpoint) error {
+		err := sign(ctx, set, to)
+		if err == nil && asks && !ready { // the key that was had for a request does for this too
+			m.windows.begin(*to, model.Model)
+		}
+		return err
+	}
+	if asks {
+		if n := m.windows.reported(ctx, t, model.Model, ready); n > 0 {
 			t.Window = session.Capacity{N: n, Source: "reported"}
 		}
 	}
