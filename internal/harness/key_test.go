@@ -98,7 +98,7 @@ func TestEscEndsAKeyCommand(t *testing.T) {
 	<-began
 	waits = false
 	submit(t, l, drive.Cancel{By: "user"})
-	if end := ended(t, l, 1); end.Status != "interrupted" || len(w.sent()) > 0 {
+	if end := ended(t, l, 1); end.Status != "interrupted" || len(w.sent()) > 0 || !strings.Contains(story(t, l), "reply.rejected cancelled") {
 		t.Errorf("%+v, %d requests\n%s", end, len(w.sent()), story(t, l))
 	}
 	say(t, l, "second")
