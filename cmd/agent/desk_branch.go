@@ -125,15 +125,16 @@ func limbs(s *harness.Session, here string) []tui.Limb {
 	}
 	var out []tui.Limb
 	for _, x := range s.Limbs() {
-		limb := tui.Limb{Name: x.Name, Parent: x.Parent, Messages: x.Users, Here: x.Name == here, Deleted: x.Deleted, From: x.From.Seq}
+		users, first := own(s, x.Name)
+		limb := tui.Limb{Name: x.Name, Parent: x.Parent, Messages: users, Here: x.Name == here, Deleted: x.Deleted, From: x.From.Seq}
 		if x.From.Select == "before" {
 			limb.From--
 		}
 		if x.Title != 0 {
 			limb.Title = line(x.Title, 0)
 		}
-		if it, ok := s.Item(x.First.Item()); ok && x.First != 0 {
-			if b, err := s.Text(it); err == nil {
+		if users > 0 {
+			if b, err := s.Text(first); err == nil {
 				limb.First = words.OneLine(string(b))
 			}
 		}
@@ -147,6 +148,25 @@ func limbs(s *harness.Session, here string) []tui.Limb {
 		out = append(out, limb)
 	}
 	return out
+}
+
+// own counts the user's messages that a branch recorded itself and still has, and
+// finds the first of them.
+func own(s *harness.Session, branch string) (n int, first session.Item) {
+	spans := slices.DeleteFunc(s.History(branch), func(x session.Span) bool { return x.Branch != branch })
+	if len(spans) == 0 {
+		return 0, first
+	}
+	for it := range s.State(branch).Branch.View.Recorded {
+		q := it.ID.Seq
+		if it.Kind != session.UserItem || !slices.ContainsFunc(spans, func(x session.Span) bool { return x.From <= q && q <= x.To }) {
+			continue
+		}
+		if n++; n == 1 {
+			first = *it
+		}
+	}
+	return n, first
 }
 
 // Branched reports that the session has branches that one can go to.

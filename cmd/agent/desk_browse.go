@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"varve/internal/harness"
 	"varve/internal/index"
@@ -104,6 +103,9 @@ func (d *desk) Tree(ctx context.Context, id string) (tui.Tree, error) {
 			out.Title = words.OneLine(string(b))
 		}
 	}
+	if out.Title == "" && len(out.Limbs) > 0 {
+		out.Title = out.Limbs[0].First
+	}
 	if n := x.s.Damage(); len(n) > 0 {
 		out.Damage = words.Count(len(n), "place") + " can't be read"
 	}
@@ -187,17 +189,6 @@ func checkpoints(ctx context.Context, path string) (map[string][]session.Seq, er
 	return out, nil
 }
 
-// beginning is the start of a text, at most n bytes of whole runes.
-func beginning(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
 // Peek reads the last messages at a point.
 func (d *desk) Peek(ctx context.Context, at tui.Point) ([]tui.Message, error) {
 	if path, err := index.Find(d.m.folders.Data, at.Session); err == nil && fileSize(path) > largePeek {
@@ -249,9 +240,47 @@ func (d *desk) Peek(ctx context.Context, at tui.Point) ([]tui.Message, error) {
 			if it.Kind == session.CheckpointItem {
 				text = session.Handoff(text)
 			}
-			m.Text = beginning(text, maxPeekText)
+			m.Text = peeked(text)
+		}
+		if it.Marked != "" {
+			m.Text += " … (" + it.Marked + ")"
 		}
 		out = append(out, m)
 	}
+	if at.At == (session.Reference{}) {
+		if v, ok := reverted(x.s, branch, items); ok {
+			m := tui.Message{Who: "revert " + v.Name, Text: "went back to here"}
+			if b, err := x.s.Load(v.At, v.Preview.B); err == nil {
+				m.Text += ", before “" + words.OneLine(string(b)) + "”"
+			}
+			out = append(out, m)
+		}
+	}
 	return out, nil
+}
+
+// peeked is the beginning of a text, with a sign where it goes on.
+func peeked(s string) string {
+	if len(s) <= maxPeekText {
+		return s
+	}
+	s = strings.ToValidUTF8(s[:maxPeekText], "")
+	if i := strings.LastIndexAny(s, " \n"); i > maxPeekText/2 {
+		s = s[:i]
+	}
+	return s + " …"
+}
+
+// reverted is the revert with which a branch ends: nothing was said behind it, and
+// it was not taken back. items are those of its view.
+func reverted(s *harness.Session, branch string, items []session.Item) (session.Label, bool) {
+	for _, l := range s.Limbs() {
+		if l.Name != branch || len(l.Labels) == 0 {
+			continue
+		}
+		v := l.Labels[len(l.Labels)-1]
+		late := slices.ContainsFunc(items, func(it session.Item) bool { return it.ID.Seq > v.At })
+		return v, v.Back == 0 && !late
+	}
+	return session.Label{}, false
 }

@@ -57,7 +57,7 @@ func (d *desk) browsed(u index.Update) tui.Browsed {
 		for _, b := range live(s) {
 			row.Branches = append(row.Branches, tui.BranchInfo{
 				Name: b.Name, Title: cmp.Or(b.Title, b.First), Age: ago(b.Changed, now), Changed: b.Changed, Model: b.Model,
-				Messages: b.Messages, Spent: spent(b.Usage), Turn: d.m.turnIn(s.ID, b.Name, b.Open), Shown: row.Shown && b.Name == branch,
+				Messages: b.Messages, Reverted: b.Reverted, Spent: spent(b.Usage), Turn: d.m.turnIn(s.ID, b.Name, b.Open), Shown: row.Shown && b.Name == branch,
 			})
 		}
 		out.Sessions = append(out.Sessions, row)

@@ -299,11 +299,16 @@ func TestDraftPassesThroughItsFolder(t *testing.T) {
 	}
 }
 
-// What is cut is cut between runes.
-func TestBeginningIsWholeRunes(t *testing.T) { // BRW-2, TUI-9
-	for n, want := range []string{"", "", "é", "éx", "éx", "éx", "éx€", "éx€"} {
-		if got := beginning("éx€", n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
+// A preview's text is cut between runes, and at a blank where one is near.
+func TestPeekIsCutBetweenRunes(t *testing.T) { // BRW-2, TUI-9
+	for text, want := range map[string]string{
+		strings.Repeat("é", maxPeekText/2):     strings.Repeat("é", maxPeekText/2),
+		"x" + strings.Repeat("é", maxPeekText): "x" + strings.Repeat("é", maxPeekText/2-1) + " …",
+		strings.Repeat("€", maxPeekText):       strings.Repeat("€", maxPeekText/3) + " …",
+		strings.Repeat("éééé ", maxPeekText):   strings.TrimSuffix(strings.Repeat("éééé ", maxPeekText/9), " ") + " …",
+	} {
+		if got := peeked(text); got != want {
+			t.Errorf("%.20q: %d bytes, the end is %q; want %d, %q", text, len(got), got[max(len(got)-20, 0):], len(want), want[max(len(want)-20, 0):])
 		}
 	}
 }

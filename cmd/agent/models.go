@@ -71,7 +71,7 @@ func (m *machine) scripts() []tui.ModelInfo {
 		}
 		out = append(out, tui.ModelInfo{
 			Model:  session.Model{Provider: name, API: openaichat.API, Model: playedModel(name)},
-			Window: m.demo[name].Window, By: "set", Key: who,
+			Window: m.demo[name].Window, By: "", Key: who,
 		})
 	}
 	return out

@@ -76,6 +76,44 @@ var pictures = []struct {
 		x.sees("Explain the retry loop", "Add a flag", "Esc close")
 		return x
 	}},
+	{"tree", "Branches, messages and reverts of a session, each a place to go on from; beside them what was said there.", 110, 24, func(h *tuiHouse) *tuiTerm {
+		if out, err := h.command("run", "Add a flag for the output format").CombinedOutput(); err != nil {
+			h.t.Fatalf("%v: %s", err, out)
+		}
+		if out, err := h.command("run", "--continue", "Call it --shape").CombinedOutput(); err != nil {
+			h.t.Fatalf("%v: %s", err, out)
+		}
+		x := h.open("--continue")
+		x.sees("Call it --shape")
+		x.says("/revert")
+		x.sees("Call it --shape", "type to filter")
+		x.in(keyEnter)
+		x.sees("Call it --shape", "> Call it --shape")
+		x.in("\x15") // what came back into the line
+		x.says("/fork")
+		x.sees("from here, as it is now")
+		x.in(keyEnter)
+		x.sees("on b2")
+		x.says("/tree")
+		x.sees("v1", "│ There is nothing to do")
+		return x
+	}},
+	{"settings", "Settings, with the models that summarize: asked in this order, moved, replaced and removed by key or mouse.", 100, 26, func(h *tuiHouse) *tuiTerm {
+		x := h.pictured("--mode", "full")
+		x.says("/summarizers")
+		x.sees("Summarization models", "1. script/summarizer")
+		return x
+	}},
+	{"transcript", "The whole conversation in full, searched.", 100, 30, func(h *tuiHouse) *tuiTerm {
+		x := h.pictured("--mode", "full")
+		x.in(keyCtrlO)
+		x.sees("Esc back")
+		x.in("/")
+		x.sees("search:")
+		x.in("world" + keyEnter)
+		x.sees("“world”: ")
+		return x
+	}},
 	{"palette", "Every action and command, with its keys, found by a few letters.", 100, 24, func(h *tuiHouse) *tuiTerm {
 		x := h.pictured("--mode", "full")
 		x.in(keyCtrlP)
@@ -172,7 +210,9 @@ func TestPictures(t *testing.T) {
 			h := newPictureHouse(t, bin)
 			h.w, h.h = p.w, p.h
 			x := p.play(h)
-			svg := x.picture(p.says, map[string]string{filepath.Dir(h.dir): "/home/ada"})
+			svg := x.picture(p.says, map[string]string{
+				filepath.Dir(h.dir): "/home/ada", filepath.Join(filepath.Dir(filepath.Dir(h.dir)), "config"): "~/.config/varve",
+			})
 			x.dies()
 			if err := os.WriteFile(filepath.Join(pictureDir, p.name+".svg"), svg, 0o644); err != nil {
 				t.Fatal(err)

@@ -55,7 +55,7 @@ func (m *machine) goodbye(e *env, d *desk, closed error) error {
 	case !something:
 		return nil
 	}
-	fmt.Fprintf(e.err, "The session is kept. To go on: %s\n", m.howToGoOn(l))
+	fprintln(e.err, "The session is kept. To go on: "+m.howToGoOn(l))
 	if err := l.Fault(); err != nil {
 		return sessionErr(fmt.Errorf("what came last is not in it: %w", err))
 	}

@@ -36,7 +36,7 @@ func playBranches(h *tuiHouse) { // BRN-3, BRN-4, BRN-5, TUI-4, case SES-14
 	x.sees("You said: only in the branch")
 	x.await("the end of the turn", func() bool { return h.kinds()["turn.ended"] == 4 })
 	x.says("/tree")
-	x.sees("Sessions · branches of", "main  “first of all”", "↶ revert v1  to before “a second thing”", "taken back", "▸ └ b2  “only in the branch”", ", here")
+	x.sees("Sessions · branches of", "main  “first of all”", "↶ revert v1  to before “a second thing”", "taken back", "▸ └ b2  “only in the branch”", "· here")
 	x.in(keyEsc)
 	x.gone("Sessions · branches of")
 	x.quits()

@@ -53,7 +53,7 @@ func playBrowser(h *tuiHouse) { // BRW-1, BRW-2, BRW-3
 	}
 	x := h.ready()
 	x.in("\x13") // Ctrl+S
-	x.sees("Sessions", "▸ Last week", "tulips please", "2 sessions", "You said: about rhododendrons")
+	x.sees("Sessions", "▸ tulips please", "Last week", "2 sessions", "You said: tulips please")
 	x.in("RHODO")
 	x.sees("Where it was said", "▸ Last week", "1 of 2 sessions")
 	x.in(keyEnter)
@@ -77,7 +77,10 @@ func playBrowser(h *tuiHouse) { // BRW-1, BRW-2, BRW-3
 	x.in(keyDown)
 	x.sees("▸ │ · tulips please")
 	x.in(keyAltR)
-	x.sees("✓ Back to before “tulips please”. Alt+B takes revert v1 back.", "↶ revert v1  to before “tulips please”")
+	x.sees("✓ Back to before “tulips please”. Alt+B takes revert v1 back.", "↶ revert v1  to before “tulips please”", "nothing new yet")
+	x.in(keyUp)
+	x.sees("▸ main", "revert v1", "went back to here, before", "nothing of yours")
+	x.in(keyDown)
 	x.in(keyDown)
 	x.sees("You said: tulips please") // what would come back
 	x.in(keyAltB)

@@ -79,7 +79,7 @@ func playCompaction(h *tuiHouse) { // CMP-9, CMP-12, SUM-7, SUM-8, FIN-4, TUI-7,
 	x.in(keyEsc)
 	x.gone("Enter choose")
 	// In a turn it waits for the call that runs, and the turn goes on by itself.
-	x.says("run until test -e go; do sleep 0.02; done")
+	x.says("run until test -e go; do sleep 0.02; done; seq 500")
 	x.await("the command", func() bool { return h.kinds()["tool.started"] == 1 })
 	x.says("/compact")
 	x.sees("▸ queued: summarize the conversation, after what runs now; Esc takes it back")

@@ -438,8 +438,9 @@ func playSignals(h *tuiHouse) { // TUI-10, RUN-2
 	x := h.ready("--mode", "full")
 	x.says("run trap '' TERM INT HUP; echo be''gun; sleep 1000; touch late")
 	x.sees("begun")
+	first := x.cmd.Process
 	go func() {
-		for x.cmd.Process.Signal(syscall.SIGHUP) == nil {
+		for first.Signal(syscall.SIGHUP) == nil {
 			<-time.After(5 * time.Millisecond)
 		}
 	}()

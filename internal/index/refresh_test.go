@@ -222,7 +222,7 @@ func TestIndexIsDerived(t *testing.T) { // LOG-11
 		t.Fatal(err)
 	}
 	bad := map[string]string{
-		"gone": "", "nonsense": "nonsense", "other version": strings.Replace(string(sound), "sessions 3", "sessions 2", 1),
+		"gone": "", "nonsense": "nonsense", "other version": strings.Replace(string(sound), "sessions 4", "sessions 3", 1),
 		"longer": string(sound) + "x",
 	}
 	if got := Open(dir+"2", state).Rows(); len(got) != 0 {

@@ -57,7 +57,7 @@ func TestBranchCommands(t *testing.T) {
 			t.Errorf("asked for %v", s.a.did)
 		}
 		s.press("/tree<enter>")
-		s.sees("main", "3 of yours, here", "b2  a try", "1 of yours", "b3", "deleted")
+		s.sees("main", "3 of yours · here", "b2  a try", "1 of yours", "b3", "deleted")
 		s.press("a try<enter>")
 		if n := s.asksOf("open  b2"); n != 1 {
 			t.Errorf("asked for %v", s.a.did)

@@ -70,7 +70,8 @@ type BranchInfo struct {
 	Age, Model  string
 	Spent       string // money where all of it is known, else tokens; "" for nothing
 	Changed     time.Time
-	Messages    int
+	Messages    int    // that it has now
+	Reverted    string // the revert with which it ends, "" for none
 	Turn        string // as of the session
 	Shown       bool   // it is the one on the screen
 }

@@ -153,7 +153,7 @@ func (l layout) keyAt(x, y int) Action {
 func (b *browser) View(f Frame) string {
 	l, th := b.layout(f), f.Theme
 	w := l.box.innerW()
-	field, _ := b.filter.view(pickLabel, b.hint(), w, th)
+	field, _ := b.filter.view(pickLabel, b.hint(w), w, th)
 	rows := []string{field}
 	st := th.style(map[string]string{"error": inkError, "warning": inkWarn, "success": inkOK}[b.notice.level])
 	if b.notice.text == "" {
@@ -198,7 +198,7 @@ func (b *browser) View(f Frame) string {
 // Cursor is in the filter.
 func (b *browser) Cursor(f Frame) (x, y int) {
 	bx := boxFor(f, f.W, f.H)
-	_, cx := b.filter.view(pickLabel, b.hint(), bx.innerW(), f.Theme)
+	_, cx := b.filter.view(pickLabel, b.hint(bx.innerW()), bx.innerW(), f.Theme)
 	return bx.x + 2 + cx, bx.y + 1
 }
 
@@ -244,9 +244,12 @@ func (n browserNotice) mark() string {
 	return ""
 }
 
-func (b *browser) hint() string {
-	if b.tree != nil {
+func (b *browser) hint(width int) string {
+	switch {
+	case b.tree != nil:
 		return "type to filter"
+	case width < overlayNarrow:
+		return "type to find; messages too"
 	}
 	return "type to find titles, folders, messages (from 3 letters)"
 }
@@ -262,7 +265,7 @@ func (b *browser) says() (s string, whole bool) {
 	case b.tree != nil && b.tree.tree.Damage != "":
 		return "damaged: " + oneLine(b.tree.tree.Damage) + "; what is shown is the rest", true
 	case b.tree != nil:
-		return "its branches, with messages, reverts and checkpoints", false
+		return "its branches, and what is in them", false
 	case b.err != nil && len(b.lines) == 0:
 		return "the sessions can't be listed", false
 	case b.err != nil:

@@ -105,7 +105,7 @@ func (b *browser) row(i, width int, cols columns, th Theme) string {
 	case l.limb != nil:
 		title, note, long := l.treeText()
 		item := listItem{Title: l.indent + title, Selected: i == b.list.at, Dim: l.limb.Deleted || l.revert != nil && l.revert.Taken}
-		room := max(width-plain.Width(note)-2, width/2)
+		room := max(width-plain.Width(note)-2, width*2/5)
 		if n := plain.Width(long) + 2; plain.Width(item.Title)+2+n <= width {
 			room, note = width-n, long
 		}
@@ -134,8 +134,11 @@ func (b *browser) row(i, width int, cols columns, th Theme) string {
 		damage = s.Damage
 	}
 	turn := br.Turn
-	if br.Shown {
+	switch {
+	case br.Shown:
 		turn = "here"
+	case turn == "" && br.Reverted != "":
+		turn = "reverted"
 	}
 	lead := width - cols.width()
 	all := fork + words.Listed(title, turn, oneLine(damage))
@@ -183,12 +186,15 @@ func (b *browser) detail() string {
 	if s.Whole {
 		add(words.Count(br.Messages, "message"))
 	}
+	if br.Reverted != "" {
+		add("its end was reverted (" + br.Reverted + ")")
+	}
 	add(br.Age)
 	add(br.Model)
 	add(s.Size)
 	add(br.Spent)
 	if n := len(s.Branches); n > 1 {
-		add(fmt.Sprintf("%s, one of %d branches in its file", br.Name, n))
+		add(fmt.Sprintf("%s, of %d branches", br.Name, n))
 	}
 	return oneLine(strings.Join(parts, " · "))
 }

@@ -76,6 +76,7 @@ func TestBrowserGoldens(t *testing.T) {
 	rest := func(s *stage) { s.later(time.Second) }
 	moment(t, "browser_list", "Sessions of this folder: the branches of one file stand below it; one has a turn left open, one is damaged wherever it is; the preview stands beside where there is room, and the keys below.",
 		Options{}, set, func(s *stage) { s.press("<ctrl+s>"); rest(s) })
+	moment(t, "browser_reverted", "A branch that ends with a revert says so, in its row and below the list.", Options{}, func(s *stage) { set(s); s.a.sessions[0].Branches[1].Reverted = "v2" }, func(s *stage) { s.press("<ctrl+s><down>"); rest(s) })
 	moment(t, "browser_all", "All folders, by title, the list scrolled to its end; Tab shows the preview below, or in the place of the list but for the chosen row, and hides it where it stood beside.",
 		Options{}, set, func(s *stage) { s.press("<ctrl+s><alt+a><alt+s><alt+s><alt+s><home><down><end><tab>"); rest(s) })
 	moment(t, "browser_damaged", "The damaged session is chosen: its damage is said, and that it opens read-only.",

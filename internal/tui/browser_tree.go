@@ -138,11 +138,13 @@ func (l browseLine) treeText() (title, note, long string) {
 		switch {
 		case l.limb.Deleted:
 			return title, "deleted", "deleted"
+		case l.limb.Messages == 0 && l.limb.Parent == "":
+			note = "nothing of yours"
 		case l.limb.Messages == 0:
 			note = "nothing new yet"
 		}
 		if l.limb.Here {
-			note += ", here"
+			note += " · here"
 		}
 		if l.begins != "" {
 			return title, note, l.begins + ", " + note

@@ -61,13 +61,13 @@ func rank(query string, n int, at func(int) string, rows []ranked) []ranked {
 	return out
 }
 
-// rankCommands ranks by name and aliases: what is named so, then what begins so (its name before an alias), then what holds the letters. At is within
-// commandTitle.
+// rankCommands ranks by name and aliases: what is named so, then what begins so (its name before an alias), then what holds the letters, where
+// nothing holds the word. At is within commandTitle.
 func rankCommands(query string, all []Command) []ranked {
 	if query == "" {
 		return rank("", len(all), nil, nil)
 	}
-	best := map[int]ranked{}
+	best, whole := map[int]ranked{}, []int{}
 	var order []int
 	for i, cmd := range all {
 		for j, name := range append([]string{cmd.Name}, cmd.Aliases...) {
@@ -89,6 +89,9 @@ func rankCommands(query string, all []Command) []ranked {
 					r.At = append(r.At, at+1) // behind the slash
 				}
 			}
+			if strings.Contains(name, query) && !slices.Contains(whole, i) {
+				whole = append(whole, i)
+			}
 			if old, ok := best[i]; !ok {
 				order = append(order, i)
 				best[i] = r
@@ -96,6 +99,9 @@ func rankCommands(query string, all []Command) []ranked {
 				best[i] = r
 			}
 		}
+	}
+	if len(whole) > 0 {
+		order = whole
 	}
 	out := make([]ranked, 0, len(order))
 	for _, i := range order {

@@ -12,7 +12,6 @@ import (
 
 	"varve/internal/harness/drive"
 	"varve/internal/session"
-	"varve/internal/tui/plain"
 	"varve/internal/words"
 )
 
@@ -302,13 +301,4 @@ func (p *linear) refused(err error) {
 	case !errors.Is(err, context.Canceled):
 		p.say("Notice, error: %s", words.OneLine(err.Error()))
 	}
-}
-
-// body reads a text of the log.
-func (p *linear) body(q session.Seq, b int) string {
-	text, err := p.a.Body(p.ctx, q, b)
-	if err != nil {
-		return "(this can't be read: " + words.OneLine(err.Error()) + ")"
-	}
-	return plain.Clean(string(text))
 }

@@ -90,7 +90,10 @@ func (c *Confirm) View(f Frame) string {
 	rows := append([]string{}, text[top:min(top+page, len(text))]...)
 	foot := f.Keys.Key(ActChoose) + " choose · " + f.Keys.Key(ActClose) + " close"
 	if page < len(text) {
-		foot = f.Keys.Key(ActListPageUp) + ", " + f.Keys.Key(ActListPageDn) + " scroll · " + foot
+		scroll := bothKeys(f.Keys.Key(ActListPageUp), f.Keys.Key(ActListPageDn)) + " scroll · "
+		if foot = scroll + foot; plain.Width(foot) > b.w-6 { // that a row is chosen is seen
+			foot = scroll + f.Keys.Key(ActClose) + " close"
+		}
 	}
 	for len(rows) < page+1 {
 		rows = append(rows, "")

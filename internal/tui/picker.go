@@ -309,6 +309,9 @@ func (p *Picker) foot(f Frame) string {
 	if p.Mark != nil {
 		keys = append(keys, f.Keys.Key(ActFavourite)+" favourite")
 	}
+	for room := p.box(f).w - 6; len(keys) > 1 && plain.Width(strings.Join(keys, " · ")) > room; {
+		keys = keys[:len(keys)-1]
+	}
 	return strings.Join(keys, " · ")
 }
 

@@ -129,9 +129,13 @@ func (s *settings) foot(f Frame) string {
 	return foot
 }
 
-// bothKeys are two keys in short: Alt+Up/Down.
+// bothKeys are two keys in short: Alt+Up/Down, PgUp/PgDn.
 func bothKeys(a, b string) string {
-	if i := strings.LastIndexByte(a, '+') + 1; i > 0 && strings.HasPrefix(b, a[:i]) {
+	i := strings.LastIndexByte(a, '+') + 1
+	switch {
+	case a == "" || b == "":
+		return a + b
+	case strings.HasPrefix(b, a[:i]):
 		return a + "/" + b[i:]
 	}
 	return a + ", " + b

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"varve/internal/session"
 	"varve/internal/setup"
@@ -158,6 +159,37 @@ func TestQuotesEndAtWords(t *testing.T) {
 	} {
 		if got := wholeWords(c.text, c.width); got != c.want {
 			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
+// Where a command holds what is typed, those that only hold its letters are not
+// offered. // TUI-3
+func TestCommandsHoldWhatIsTyped(t *testing.T) {
+	all := []Command{{Name: "resume"}, {Name: "summarizers"}, {Name: "context"}, {Name: "settings", Aliases: []string{"config"}}}
+	for query, want := range map[string]string{"res": "resume", "con": "context settings", "smr": "summarizers", "ume": "resume"} {
+		var got []string
+		for _, r := range rankCommands(query, all) {
+			got = append(got, all[r.Index].Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q offers %q, want %q", query, got, want)
+		}
+	}
+}
+
+// The keys below a box are whole or not there. // TUI-9
+func TestKeysInAFootAreWhole(t *testing.T) {
+	for w := 24; w <= 100; w++ {
+		f := frameOf(w, 10)
+		p := NewPicker("Models", sixty(), func(PickRow) tea.Msg { return nil })
+		p.Mark = func(PickRow) tea.Msg { return nil }
+		c := NewConfirm("Both?", strings.Repeat("a long question\n", 20), Choice{Label: "Keep it", Key: "n"})
+		for _, o := range []overlay{p, c} {
+			rows := strings.Split(ansi.Strip(o.View(f)), "\n")
+			if foot := rows[len(rows)-1]; strings.Contains(foot, "…") && w >= 36 {
+				t.Errorf("at %d columns: %s", w, foot)
+			}
 		}
 	}
 }
