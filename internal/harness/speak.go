@@ -15,8 +15,8 @@ import (
 )
 
 // A Target is a model that can be asked now: how it is spoken to, where, and
-// how large it is. It is made just before I/O (PRV-7), and without I/O as often as
-// its size is asked for: it costs nothing but its key.
+// how large it is. It is made just before I/O (PRV-7), and wherever its window is
+// asked for: it costs nothing, since its key is had with the request alone.
 type Target struct {
 	Adapter     providers.Adapter
 	Endpoint    providers.Endpoint // without its key, where Key is set
