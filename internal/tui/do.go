@@ -131,6 +131,12 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 			c.hint = "There is no notice on the screen; /toasts lists the earlier ones."
 		}
 		r.toasts = r.toasts.dismiss()
+	case ActSumAgain:
+		return r.offered("retry")
+	case ActSumModels:
+		return r.offered("models")
+	case ActSumWithout:
+		return r.offered("go_on")
 	case ActExpand:
 		r.read()
 	case ActRedraw:

@@ -267,6 +267,9 @@ func TestKeysPage(t *testing.T) { // TUI-12
 			fmt.Fprintf(&b, "\n## %s\n\n| keys | what | action |\n|---|---|---|\n", group)
 		}
 		says := r.Says
+		if shared := k.Elsewhere(r.Action); shared != "" {
+			says += "; " + shared
+		}
 		if r.Later {
 			says += " (*later*)"
 		}

@@ -40,6 +40,7 @@ type Root struct {
 	// has it.
 	unwritten string
 	waits     bool // for the other window to be done
+	full      bool // the window is nearly full, and that was said
 	busy      bool // another process works on the branch
 	forks     bool // the session has more than one branch
 	epoch     int  // of the session: messages of an older one are late

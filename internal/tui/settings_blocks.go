@@ -121,13 +121,23 @@ func (s *settings) roomRows() []setRow {
 }
 
 func (s *settings) keysText() string {
-	n := 0
+	keyed, here := 0, 0
 	for _, p := range s.info.Providers {
-		if p.Key == setup.KeyPresent || p.Key == setup.KeyByCommand {
-			n++
+		switch {
+		case p.Key == setup.KeyPresent, p.Key == setup.KeyByCommand:
+			keyed++
+		case p.Key == setup.KeyNotNeeded && !p.BuiltIn: // a built-in one need not be there
+			here++
 		}
 	}
-	return fmt.Sprintf("%d with a key", n)
+	says := fmt.Sprintf("%d with a key", keyed)
+	if keyed == 0 {
+		says = "none with a key"
+	}
+	if here > 0 {
+		return fmt.Sprintf("%d on this machine, %s", here, says)
+	}
+	return says
 }
 
 func (s *settings) keyRows() []setRow {
