@@ -132,6 +132,9 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 		}
 		r.toasts = r.toasts.dismiss()
 	case ActSumAgain:
+		if r.toasts.offers("retry") < 0 && r.toasts.offers("focus") >= 0 {
+			return r.offered("focus")
+		}
 		return r.offered("retry")
 	case ActSumModels:
 		return r.offered("models")

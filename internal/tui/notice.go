@@ -70,6 +70,8 @@ func offerOf(action string) (act Action, does string) {
 	switch action {
 	case "retry":
 		return ActSumAgain, "try again"
+	case "focus": // in its place: the same again would be refused (MR-11)
+		return ActSumAgain, "begin anew…"
 	case "models":
 		return ActSumModels, "Summarization models"
 	case "go_on":
