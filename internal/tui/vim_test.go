@@ -3,8 +3,11 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"varve/internal/session"
 )
 
 // vimDesk is a composer with the keys of vi, in the normal mode, with a text: its cursor is where a bar stands.
@@ -203,4 +206,179 @@ func TestVimKeys(t *testing.T) { // TUI-4: N before the text is the normal mode
 			t.Errorf("%q %s gives %q, want %q", c.text, c.keys, got, c.want)
 		}
 	}
+}
+
+// Without the setting no letter is a key. // TUI-4
+func TestVimIsOffUnlessAskedFor(t *testing.T) {
+	d := newDesk()
+	if acts := d.press("one two<esc>dw"); len(acts) != 1 || acts[0] != ActInterrupt || d.mode() != "> one twodw|" {
+		t.Errorf("%v, %s", acts, d.mode())
+	}
+	d.UseVim(true)
+	d.press("<esc>x")
+	if d.UseVim(false); d.mode() != "> one two|d" {
+		t.Errorf("switched off: %s", d.mode())
+	}
+	if d.press("x"); d.mode() != "> one twox|d" {
+		t.Errorf("switched off: %s", d.mode())
+	}
+}
+
+// In the normal mode Enter and Esc are what they are without vi, and the next message begins with writing. // TUI-4
+func TestVimSends(t *testing.T) {
+	d := vimDesk("one tw|o")
+	if acts := d.press("<enter>"); len(acts) != 1 || acts[0] != ActSend {
+		t.Errorf("Enter: %v", acts)
+	}
+	if acts := d.press("<esc>"); len(acts) != 1 || acts[0] != ActInterrupt || d.TookEsc() {
+		t.Errorf("Esc: %v", acts)
+	}
+	if acts := d.press("2d<esc>"); len(acts) != 0 || !d.TookEsc() {
+		t.Errorf("Esc within a command: %v", acts)
+	}
+	d.Sent()
+	if d.mode() != "> |" {
+		t.Errorf("sent: %s", d.mode())
+	}
+	d.press("two<esc><up>")
+	if d.mode() != "N one tw|o" {
+		t.Errorf("the message before: %s", d.mode())
+	}
+	if d.press("<down>"); d.mode() != "N tw|o" {
+		t.Errorf("back to the draft: %s", d.mode())
+	}
+	for name, put := range map[string]func(){
+		"a text of the editor's": func() { d.SetText("new") }, "a draft": func() { d.Restore(Draft{Text: "new", At: 3}) },
+		"a text that is given": func() { d.Give("new") },
+	} {
+		d.press("<esc>")
+		if put(); d.mode() != "> new|" {
+			t.Errorf("%s: %s", name, d.mode())
+		}
+	}
+	d.press("<esc>") // who moves in a text that was given makes it theirs
+	if d.press("iX"); d.mode() != "> neX|w" {
+		t.Errorf("a given text: %s", d.mode())
+	}
+	for _, key := range []string{"?", "<f1>"} {
+		d = vimDesk("|")
+		if acts := d.press(key); len(acts) != 1 || acts[0] != ActHelp {
+			t.Errorf("%s where nothing is written: %v", key, acts)
+		}
+	}
+}
+
+// A paste is one character where it is folded, and goes in behind the cursor. // TUI-4, case TUI-01, case TUI-02
+func TestVimPaste(t *testing.T) {
+	long := strings.Repeat("many\n", 50)
+	d := vimDesk("a|b")
+	d.Paste(long)
+	if d.mode() != "N ab|▪" {
+		t.Fatalf("pasted: %s", d.mode())
+	}
+	for _, step := range []struct{ keys, want string }{
+		{"yl", "N ab|▪"}, {"0p", "N a|▪b▪"}, {"$x", "N a▪|b"}, {"u", "N a▪b|▪"}, {"F", "N a▪b|▪"}, {"bb", "N a|▪b▪"},
+		{"dw", "N a|b▪"}, {"P", "N a|▪b▪"}, {"cwX<esc>", "N a|Xb▪"}, {"0e", "N aX|b▪"}, {"e", "N aXb|▪"}, {"0dE", "N |"}, {"uu", "N a|b▪"},
+	} {
+		if d.press(step.keys); d.mode() != step.want {
+			t.Fatalf("%s: %q, want %q", step.keys, d.mode(), step.want)
+		}
+	}
+	if got, _ := d.Value(); got != "ab"+long {
+		t.Errorf("%d bytes", len(got))
+	}
+	d = vimDesk("|")
+	d.press("d") // gives way
+	d.Paste("one\ntwo")
+	if d.press("w"); d.mode() != "N one\n|two" {
+		t.Errorf("lines: %s", d.mode())
+	}
+	for _, c := range []struct{ text, keys, want string }{
+		{"one |two", "dw", "N one| "}, {"|one two", "dwix", "> x|two"}, // letters that come together are keys
+		{"|ab", "x\rx\r", "N |"}, // and nothing of them is sent
+		{"a|b", "ione\rtwo\r", "> aone\ntwo\n|b"},
+		{"a|b", "d\r\nw\tl", "N a|b"},
+	} {
+		d := vimDesk(c.text)
+		if acts := d.burst(c.keys); len(acts) > 0 || d.mode() != c.want {
+			t.Errorf("%q: %v, %s, want %s", c.keys, acts, d.mode(), c.want)
+		}
+	}
+}
+
+// What is offered and searched is so while writing, and only then. // TUI-4
+func TestVimOffers(t *testing.T) {
+	d := newDesk("an earlier one")
+	d.UseVim(true)
+	d.press("/he")
+	if !d.Offering() {
+		t.Fatal("nothing is offered")
+	}
+	if acts := d.press("<esc>"); len(acts) > 0 || d.Offering() || d.mode() != "> /he|" {
+		t.Errorf("Esc closes what is offered: %v, %s", acts, d.mode())
+	}
+	if d.press("<esc>h"); d.Offering() || d.mode() != "N /|he" {
+		t.Errorf("in the normal mode: %s", d.mode())
+	}
+	if d.press("A"); !d.Offering() {
+		t.Error("back to the writing nothing is offered")
+	}
+	d.press("<ctrl+u><ctrl+r>earl")
+	if !d.Searching() || d.shown() != "an |earlier one" {
+		t.Errorf("searched: %s", d.shown())
+	}
+	if d.press("<esc>"); d.Searching() || d.mode() != "> |" {
+		t.Errorf("given up: %s", d.mode())
+	}
+	d.press("one two<esc>")
+	d.Click(4, 0, 0)
+	if d.mode() != "N on|e two" {
+		t.Errorf("clicked: %s", d.mode())
+	}
+	d.Click(39, 0, 0)
+	if d.mode() != "N one tw|o" {
+		t.Errorf("clicked behind the end: %s", d.mode())
+	}
+}
+
+// The setting acts at once; Esc is counted from the normal mode on, and a question is answered as ever. // SET-1, TUI-4, TUI-12, PERM-2
+func TestVimOnTheScreen(t *testing.T) {
+	onStage(t, 80, 24, noColours(), func(s *stage) { s.ready(`{` + acmeProvider + `}`) }, func(s *stage) {
+		s.press("/settings<enter>")
+		s.clickOn("Appearance", "")
+		s.sees("Vim keys                off")
+		s.clickOn("Vim keys", "")
+		s.sees("Vim keys                on", "Saved: the keys of vi are on.")
+		s.press("<esc>")
+		s.lacks("Vim keys")
+		turn := s.works("first of all")
+		s.now()
+		s.sees("> Alt+Enter sends it", "Esc Esc stops")
+		s.press("<esc>")
+		s.sees("N Enter queues", "Esc stops")
+		s.lacks("Esc Esc", "Act on a message")
+		s.wantCommands("")
+		s.press("<esc>")
+		s.wantCommands("drive.Cancel{By:user}")
+		s.a.put(session.TurnEnded{Turn: turn, Status: "completed"})
+		s.now()
+		s.later(2 * time.Second)
+		s.press("<esc>")
+		s.sees("Esc again: go back to")
+		s.press("<esc>")
+		s.sees("Act on a message of yours")
+		s.press("j<esc>")
+		s.lacks("Act on a message")
+		s.press("?")
+		s.sees("─ Help ─")
+		s.press("<esc>")
+		s.works("second of all")
+		s.question("bash", `{"command":"rm -r x"}`, "rm -r x")
+		s.now()
+		s.later(typingPause)
+		s.press("n")
+		if got := s.commands(); !strings.HasPrefix(got, "answer ") {
+			t.Errorf("n did %q", got)
+		}
+	})
 }
