@@ -33,6 +33,9 @@ func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.Batch(wait, r.answerKey(k, at))
 	}
 	act, cmd := c.comp.Key(k, r.frame.Keys, at, r.more)
+	if c.comp.TookEsc() {
+		r.twice.Reset()
+	}
 	c.typed = r.now
 	return tea.Batch(wait, cmd, r.do(act, at))
 }
