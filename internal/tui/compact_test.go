@@ -483,6 +483,17 @@ func TestOfferByOneKey(t *testing.T) { // SUM-4, TUI-7, TUI-12
 		s.sees("Settings")
 		s.wantCommands("")
 	})
+	scene(t, func(s *stage) { // the same again would be refused: what to keep is asked for (MR-11)
+		s.works("Where is the greeting?")
+		s.a.put(session.ToastPosted{Level: "warning", Code: "compaction.failed", Args: map[string]string{"kind": "stuck"}, Actions: []string{"focus", "models", "go_on"}})
+		s.now()
+		s.commands()
+		s.sees("Alt+1 begin anew… · Alt+2 Summarization models")
+		s.press("<alt+1>")
+		s.sees("What is to be kept in particular?")
+		s.press("the rules<enter>")
+		s.wantCommands("drive.Compact{Focus:[116 104 101 32 114 117 108 101 115]}") // the rules
+	})
 	keys := map[string][]string{"summarize_again": {"f5"}, "summarize_without": {}}
 	onStage(t, 80, 24, Options{Colors: colorprofile.NoTTY, Looks: setup.Appearance{Keys: keys}}, nil, func(s *stage) {
 		fails(s)

@@ -85,6 +85,7 @@ func New(ctx context.Context, a Agent, o Options) *Root {
 	cmds, _ := NewCommands()
 	r.chat = newChat(r.look(), NewComposer(History{}, cmds))
 	r.chat.comp.Files, r.chat.comp.Args = r.files, r.args
+	r.chat.comp.UseVim(o.Looks.Vim)
 	switch {
 	case o.Draft:
 		r.chat.comp.Give(o.Prompt)

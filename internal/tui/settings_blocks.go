@@ -237,9 +237,11 @@ func (s *settings) toolRows() []setRow {
 
 func (s *settings) looksRows() []setRow {
 	a := s.info.Set.Appearance
-	mouse := s.scalar("appearance.mouse", "Mouse", map[bool]string{true: "on", false: "off"}[a.Mouse])
-	mouse.enter = func() tea.Cmd {
-		return s.set("appearance.mouse", s.saved("appearance.mouse", "the mouse is "+map[bool]string{true: "off", false: "on"}[a.Mouse]), !a.Mouse)
+	turns := func(at, title, says string, on bool) setRow {
+		word := map[bool]string{true: "on", false: "off"}
+		row := s.scalar(at, title, word[on])
+		row.enter = func() tea.Cmd { return s.set(at, s.saved(at, says+word[!on]), !on) }
+		return row
 	}
 	theme := s.scalar("appearance.theme", "Theme", a.Theme)
 	theme.enter = func() tea.Cmd {
@@ -251,7 +253,11 @@ func (s *settings) looksRows() []setRow {
 		})
 		return nil
 	}
-	rows := []setRow{theme, mouse, s.chooses(s.scalar("appearance.diff", "Changes", diffWord(a.Diff)), []string{"auto", oneColumn}, diffWord)}
+	rows := []setRow{
+		theme, turns("appearance.mouse", "Mouse", "the mouse is ", a.Mouse),
+		s.chooses(s.scalar("appearance.diff", "Changes", diffWord(a.Diff)), []string{"auto", oneColumn}, diffWord),
+		turns("appearance.vim", "Vim keys", "the keys of vi are ", a.Vim),
+	}
 	problems := LookProblems(a)
 	keys := says("keys:note", "keys: as they come; appearance.keys in setup.json changes them")
 	if len(a.Keys) > 0 {
@@ -274,6 +280,9 @@ func (r *Root) looksChanged(at string, info SettingsInfo) {
 		r.wear(a.Theme)
 	case "appearance.mouse":
 		r.looks.Mouse = a.Mouse
+	case "appearance.vim":
+		r.looks.Vim = a.Vim
+		r.chat.comp.UseVim(a.Vim)
 	case "appearance.diff":
 		r.looks.Diff = a.Diff
 		r.chat.tr.beside(a.Diff != oneColumn)

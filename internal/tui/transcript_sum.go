@@ -271,7 +271,7 @@ func summaryNote(e session.Entry) (ink, head string) {
 				detail = string(p.Bytes)
 			}
 		}
-		if ev.Kind == "cancelled" {
+		if ev.Kind == "cancelled" || ev.Kind == "superseded" {
 			return inkDim, words.CompactionOver(ev.Kind, detail)
 		}
 		return inkWarn, words.CompactionOver(ev.Kind, detail)

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"varve/internal/harness"
+	"varve/internal/harness/drive"
+	"varve/internal/index"
+	"varve/internal/session"
+)
+
+// sessionIn records a session in a folder, and returns its id.
+func (d *desk) sessionIn(t *testing.T, folder, title string) string {
+	t.Helper()
+	o, err := d.m.optionsIn(folder, "tui", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Model = session.Model{Provider: "ollama", API: "openai-chat", Model: "m"}
+	l, err := harness.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Submit(t.Context(), drive.Rename{Title: []byte(title)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.ID()
+}
+
+// newFolder is a folder with instructions of its own.
+func newFolder(t *testing.T, says string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte(says), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A session that can't be opened leaves the desk in its folder, with that folder's
+// instructions; and one that can leaves the instructions of the one before alone.
+func TestOpenThatFailsStays(t *testing.T) { // BRW-4, PROMPT-2
+	d := newTestDesk(t)
+	here, there := d.workspace(), newFolder(t, "Of the other folder.")
+	id := d.sessionIn(t, there, "elsewhere")
+	says := func(o harness.Options) string {
+		t.Helper()
+		a, err := o.Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all strings.Builder
+		for _, b := range a.Texts {
+			all.Write(b)
+		}
+		return all.String()
+	}
+	before := d.options()
+	if _, err := d.OpenAt(t.Context(), id, "gone"); err == nil {
+		t.Fatal("a branch that is not there was opened")
+	}
+	if got := d.Identity().Workspace; got != here || d.workspace() != here {
+		t.Errorf("the desk is in %s and %s, not in %s", got, d.workspace(), here)
+	}
+	if s := says(before); strings.Contains(s, "Of the other folder.") {
+		t.Error("the session that stays has the instructions of the other folder")
+	}
+	got, err := d.OpenAt(t.Context(), id, "")
+	if err != nil || got.Workspace != there || d.workspace() != there {
+		t.Fatalf("it is in %s and %s, %v", got.Workspace, d.workspace(), err)
+	}
+	if s := says(d.options()); !strings.Contains(s, "Of the other folder.") {
+		t.Error("the session has not the instructions of its folder")
+	}
+	if s := says(before); strings.Contains(s, "Of the other folder.") {
+		t.Error("the session before has the instructions of the other folder")
+	}
+	if a, b := before.Tools.TempDir, d.options().Tools.TempDir; a != b {
+		t.Errorf("the process has two temporary folders: %s and %s", a, b) // SEC-10
+	}
+}
+
+// What reads the folder may do so while another one is gone to: `go test -race` sees
+// it where it may not.
+func TestFolderIsReadWhileMoving(t *testing.T) { // BRW-1
+	d := newTestDesk(t)
+	var ids []string
+	var rows []index.Info
+	for _, folder := range []string{d.workspace(), newFolder(t, "There.")} {
+		id := d.sessionIn(t, folder, "a title")
+		ids, rows = append(ids, id), append(rows, index.Info{ID: id, Workspace: session.PathKey(folder)})
+	}
+	moved := make(chan struct{})
+	var all sync.WaitGroup
+	for _, read := range []func(){
+		func() { d.browsed(index.Update{Rows: rows}) },
+		func() { _, _ = d.Files(t.Context()) },
+		func() { _, _ = d.ExportAt(t.Context(), ids[0], session.MainBranch, "out/") },
+		func() { _ = d.renewed() },
+	} {
+		all.Go(func() {
+			for {
+				select {
+				case <-moved:
+					return
+				default:
+					read()
+				}
+			}
+		})
+	}
+	for range 3 {
+		for _, id := range ids {
+			if _, err := d.OpenAt(t.Context(), id, ""); err != nil {
+				t.Error(err)
+			}
+			if _, err := d.Branch(t.Context(), session.MainBranch); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	close(moved)
+	all.Wait()
+	for _, r := range d.browsed(index.Update{Rows: rows}).Sessions {
+		if r.Here != slices.Contains(ids[1:], r.ID) {
+			t.Errorf("%s is of this folder: %v", r.Workspace, r.Here)
+		}
+	}
+}
