@@ -168,6 +168,8 @@ func actionWords(action string) string {
 	switch action {
 	case "retry":
 		return "summarize again"
+	case "anew":
+		return "begin anew, without what was accepted"
 	case "focus":
 		return "begin anew, with what to keep in particular"
 	case "models":
@@ -299,7 +301,7 @@ func (m noticeDoMsg) on(r *Root) tea.Cmd {
 
 func (m noticeActed) on(r *Root) tea.Cmd {
 	switch m.action {
-	case "retry":
+	case "retry", "anew":
 		return r.compact("")
 	case "focus":
 		r.open(newAsk("Summarize anew", "What is to be kept in particular? What was accepted of the last summary is not used.", false, func(s string) tea.Msg { return focusMsg(s) }))

@@ -9,8 +9,15 @@ import (
 
 // CompactionFailed says why no checkpoint was made, then what to do. detail is
 // what was recorded with it, or "".
-func CompactionFailed(kind, detail string) string {
+// With kept, parts of the summary were accepted.
+func CompactionFailed(kind, detail string, kept bool) string {
 	o := compactionFailed(kind)
+	if kind == "cancelled" && kept {
+		o.Hint = strings.TrimSuffix(o.Hint, ".") + "; what was accepted of the summary is kept."
+	}
+	if !kept {
+		o.Hint = strings.Replace(o.Hint, "; what was accepted is kept", "", 1)
+	}
 	if d := strings.TrimRight(OneLine(detail), ".?!"); kind == "exhausted" && d != "" {
 		who := "the last one"
 		if m, why, ok := strings.Cut(d, ": "); ok && strings.Contains(m, "/") && !strings.ContainsAny(m, " \t") {
@@ -30,7 +37,7 @@ func compactionFailed(kind string) Outcome {
 	case "nothing":
 		return Outcome{"There is nothing that could be summarized.", ""}
 	case "cancelled":
-		return Outcome{"Summarizing was stopped.", "The conversation is as it was; what was accepted of the summary is kept."}
+		return Outcome{"Summarizing was stopped.", same}
 	case "exhausted":
 		return Outcome{"No summarization model gave a whole summary.", same}
 	case "sections":
@@ -54,7 +61,7 @@ func compactionFailed(kind string) Outcome {
 	case "opaque":
 		return Outcome{"The summary before is the provider's own, and nobody else can read it.", "Empty the list of summarizers, or fork from before it. " + same}
 	case "stuck":
-		return Outcome{"This summarization model can't go on with what was accepted.", ""}
+		return Outcome{"This summarization model can't go on with what was accepted.", "Choose another one, or say what to keep in particular; or ask once more: that begins anew, without what was accepted."}
 	case "reread_malformed":
 		return Outcome{"The summarization model asked to see parts of the conversation again, in a form that names none.", same}
 	case "reread_unavailable":
@@ -141,6 +148,7 @@ func voided(why string) string {
 	because := map[string]string{
 		"legacy": "an older version made them", "version": "another version made them", "source_changed": "what they were made from has changed",
 		"source_grown": "too much has come since", "source_protected": "what they were made from is kept as it is now",
+		"spent": "no whole summary came of them", "focus": "something else is to be kept in particular",
 	}[why]
 	if because == "" {
 		because = why
@@ -156,6 +164,8 @@ func Offer(actions []string) string {
 		switch a {
 		case "retry":
 			out = append(out, "/compact tries again")
+		case "anew":
+			out = append(out, "/compact begins anew, without what was accepted")
 		case "focus": // what was accepted has spent its budget (MR-11)
 			out = append(out, "/compact and what to keep begins anew")
 		case "models":
