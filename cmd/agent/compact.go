@@ -37,7 +37,7 @@ func failedBy(ev session.CompactionFailed, body func(int) string) compacted {
 	if ev.Detail != nil {
 		detail = body(ev.Detail.B)
 	}
-	return compacted{Status: "failed", Kind: ev.Kind, Message: words.CompactionFailed(ev.Kind, detail), Deferred: ev.Defers}
+	return compacted{Status: "failed", Kind: ev.Kind, Message: words.CompactionFailed(ev.Kind, detail, ev.Kept), Deferred: ev.Defers}
 }
 
 // compactionLine is what a person is told of an entry, "" for nothing.
@@ -47,7 +47,7 @@ func compactionLine(e session.Entry) string {
 	case session.ToastPosted:
 		switch ev.Code {
 		case "compaction.failed": // below what was said of each model
-			s = words.CompactionOver(ev.Args["kind"], ev.Args["detail"])
+			s = words.CompactionOver(ev.Args["kind"], ev.Args["detail"], ev.Args["kept"] != "")
 		case "compaction.asks", "compaction.done", "staging.voided":
 			s = words.Toast(ev)
 		}
@@ -198,7 +198,7 @@ func followCompaction(ctx context.Context, l *harness.Local, after session.Seq, 
 					return string(text)
 				})
 			case session.ToastPosted: // comes behind what it tells
-				over = over || ev.Code == "compaction.done" || ev.Code == "compaction.failed"
+				over = over || ev.Code == "compaction.done" || ev.Code == "compaction.failed" && ev.Args["kind"] != "superseded" // another follows it
 			}
 		}
 		if u.Fault != nil {

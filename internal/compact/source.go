@@ -59,3 +59,41 @@ func Stuck(g session.Staging) string {
 	}
 	return ""
 }
+
+// An Onward is what becomes of accepted work when a compaction begins: it is of no
+// use, it is refused, or it is gone on with.
+type Onward struct {
+	Voids string // why it is of no use, "" if it is
+	Stuck string // the budget of it that is spent (MR-11)
+	Ends  bool   // nobody of the list may go on with it
+	Cut   Cut    // that is gone on with
+}
+
+// Goes says what becomes of accepted work that a compaction of a cut finds. By hand
+// it is dropped where it was refused before, and where something is to be kept in
+// particular (MR-11). Without a map nobody has accepted anything: what another model's
+// window asked for, parts and their order, is nothing to go on with.
+func Goes(s session.State, b Budget, c Cut, chain []session.Model, hand, focus bool) Onward {
+	g := s.Branch.Staging
+	o := Onward{Voids: Voids(g, s.Branch.View, c)}
+	if o.Voids != "" {
+		return o
+	}
+	switched := Switched(*g, chain)
+	o.Stuck = Stuck(*g)
+	switch {
+	case o.Stuck != "" && focus:
+		o.Voids = "focus"
+	case len(g.Maps) == 0 && switched:
+		o.Voids = "nothing_accepted"
+	case o.Stuck != "" && hand && g.Refused && !switched:
+		o.Voids = "spent"
+	default:
+		o.Cut = Narrow(s, c, g)
+		if b.Trigger > 0 && s.Scaled(o.Cut.Kept) >= b.Trigger {
+			o.Voids = "source_grown"
+		}
+		o.Ends = o.Voids == "" && o.Stuck != "" && !switched
+	}
+	return o
+}

@@ -69,35 +69,21 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 		return drive.Result{Prepared: &drive.Prepared{Failed: "opaque"}}
 	}
 	if g := s.Branch.Staging; g != nil {
-		why := compact.Voids(g, s.Branch.View, cut)
-		if why == "" && focus != "" && compact.Stuck(*g) != "" {
-			why = "focus" // another wish: it is made anew (MR-11)
-		}
-		if why == "" && len(g.Maps) == 0 && compact.Switched(*g, p.Started.Chain) {
-			why = "nothing_accepted" // parts that another model's window asked for
-		}
-		if why == "" {
-			narrow := compact.Narrow(s, cut, g)
-			switch {
-			case b.Trigger > 0 && s.Scaled(narrow.Kept) >= b.Trigger:
-				why = "source_grown"
-			default:
-				cut, p.Started.Route, p.Started.Staging = narrow, compact.MapReduce, g.At
-				if stuck := compact.Stuck(*g); stuck != "" {
-					if !compact.Switched(*g, p.Started.Chain) {
-						return drive.Result{Prepared: &drive.Prepared{Failed: "stuck", Detail: []byte(
-							"the budget of " + stuck + " is spent with " + g.Model.String() + ": choose another summarization model, or say what to keep: /compact and words begins anew, without what was accepted")}}
-					}
-					p.Renews = &session.StagingRenewed{Staging: g.At, Model: p.Started.Chain[0], Budgets: []string{stuck}}
-					if target, err := h.speaker.resolve(ctx, p.Started.Chain[0]); err == nil {
-						window := h.speaker.window(s, p.Started.Chain[0], target, p.Started.Own)
-						p.Renews.Window = &window
-					}
-				}
+		switch on := compact.Goes(s, b, cut, p.Started.Chain, asked.By == "user", focus != ""); {
+		case on.Voids != "":
+			p.Voids, p.Why = g.At, on.Voids
+		case on.Ends:
+			return drive.Result{Prepared: &drive.Prepared{Failed: "stuck", Detail: []byte("the budget of " + on.Stuck + " is spent with " + g.Model.String())}}
+		default:
+			cut, p.Started.Route, p.Started.Staging = on.Cut, compact.MapReduce, g.At
+			if on.Stuck == "" {
+				break
 			}
-		}
-		if why != "" {
-			p.Voids, p.Why = g.At, why
+			p.Renews = &session.StagingRenewed{Staging: g.At, Model: p.Started.Chain[0], Budgets: []string{on.Stuck}}
+			if target, err := h.speaker.resolve(ctx, p.Started.Chain[0]); err == nil {
+				window := h.speaker.window(s, p.Started.Chain[0], target, p.Started.Own)
+				p.Renews.Window = &window
+			}
 		}
 	}
 	p.Started.Ranges, p.Started.Source, p.Started.Replaces = cut.Ranges, cut.Source, cut.Replaces

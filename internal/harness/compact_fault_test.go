@@ -173,11 +173,8 @@ func TestWireCorrectionFailure(t *testing.T) {
 		t.Fatalf("%+v, %d corrections, %d audits", f, w.count("correct"), w.count("audit"))
 	}
 	sent := len(w.srv.Requests())
-	for range 2 {
-		f := compacted(t, l)
-		if f == nil || f.Kind != "stuck" || len(w.srv.Requests()) != sent {
-			t.Fatalf("%+v, %d requests more", f, len(w.srv.Requests())-sent)
-		}
+	if f := compacted(t, l); f == nil || f.Kind != "stuck" || len(w.srv.Requests()) != sent {
+		t.Fatalf("%+v, %d requests more", f, len(w.srv.Requests())-sent)
 	}
 	if n := toasts(t, l, "compaction.failed"); !strings.Contains(n[1]["detail"], "corrections") || !strings.Contains(n[1]["detail"], "wire/s1") {
 		t.Errorf("%v", n)
@@ -220,10 +217,8 @@ func TestWireTheSecondSpent(t *testing.T) {
 	if f := compacted(t, l); f == nil || f.Kind != "audit" || w.count("correct") != 2 {
 		t.Fatalf("%+v, %d corrections", f, w.count("correct"))
 	}
-	for range 2 {
-		if f := compacted(t, l); f == nil || f.Kind != "stuck" || w.count("correct") != 2 {
-			t.Fatalf("%+v, %d corrections\n%s", f, w.count("correct"), staged(t, l))
-		}
+	if f := compacted(t, l); f == nil || f.Kind != "stuck" || w.count("correct") != 2 {
+		t.Fatalf("%+v, %d corrections\n%s", f, w.count("correct"), staged(t, l))
 	}
 	if n := toasts(t, l, "compaction.failed"); !strings.Contains(n[1]["detail"], "wire/s2") {
 		t.Errorf("%v", n)

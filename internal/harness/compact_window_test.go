@@ -166,7 +166,12 @@ func TestWireRepartitions(t *testing.T) {
 	w.summarizers(0)
 	l := w.talked(8, 5_000)
 	w.answers("one_shot", refusedWith(400, unsaid))
-	w.answers("map", refusedWith(400, unsaid))
+	w.does("map", func(_ int, r scripted.Request) []scripted.Step {
+		if partOf(r) == "0" {
+			return whole("notes of 0")
+		}
+		return refusedWith(400, unsaid)
+	})
 	f := compacted(t, l)
 	if f == nil || f.Kind != "repartitions" && f.Kind != "item_too_large" || started(t, l, "staging.repartitioned") > 3 || w.count("one_shot") != 1 {
 		t.Fatalf("%+v\n%s", f, staged(t, l))

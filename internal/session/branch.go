@@ -124,7 +124,7 @@ func (f *Fold) NextLabel(name string) string {
 
 // idle closes what a branch operation closes (BRN-10), and holds what waits.
 func idle(s Branch) Branch {
-	s.Turn, s.Asked, s.Compaction = nil, nil, nil
+	s.Turn, s.Asked, s.Compaction, s.Deferred = nil, nil, nil, false
 	s.Queue = slices.Clone(s.Queue)
 	for i := range s.Queue {
 		s.Queue[i].Held = true

@@ -69,6 +69,7 @@ type Staging struct {
 	Objection   Seq     // the audit that did not pass, until it is corrected
 	Model       Model   // that worked on it last: it made what was accepted, or divided it
 	Asked       []Model // who could be asked, by the compaction that worked on it last
+	Refused     bool    // a compaction could not go on with it, and it was said how it is dropped
 	Legacy      bool    // a shape of before: it is voided by the next compaction
 }
 
@@ -109,7 +110,7 @@ func (f *Fold) applyCompaction(b *branch, e Entry) {
 	s := &b.state
 	switch ev := e.Event.(type) {
 	case CompactionRequested:
-		s.Asked = &Asked{At: e.Seq, By: ev.By, Focus: ev.Focus}
+		s.Asked, s.Deferred = &Asked{At: e.Seq, By: ev.By, Focus: ev.Focus}, false
 	case CompactionStarted:
 		c := &Compacting{At: e.Seq, Started: ev, Route: ev.Route, Entry: -1}
 		if s.Asked != nil {
@@ -146,8 +147,12 @@ func (f *Fold) applyCompaction(b *branch, e Entry) {
 			}
 		})
 	case CompactionFailed:
+		if ev.Kind == "stuck" && s.Staging != nil {
+			s.staging(s.Staging.At, func(g *Staging) { g.Refused = true })
+			b.now().staging, b.now().staged = s.Staging, true
+		}
 		recovers := s.Asked != nil && s.Asked.By == "overflow" || s.Compaction != nil && s.Compaction.Asked.By == "overflow"
-		s.Asked, s.Compaction = nil, nil
+		s.Asked, s.Compaction, s.Deferred = nil, nil, s.Turn == nil && ev.Defers
 		if t := s.Turn; t != nil {
 			s.turn(t.ID, func(t *Turn) { t.Deferred, t.GaveUp = t.Deferred || ev.Defers, t.GaveUp || recovers })
 		}
@@ -307,7 +312,7 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 		})
 	case StagingRenewed:
 		s.staging(ev.Staging, func(g *Staging) {
-			g.Round, g.Sequential, g.Corrections, g.Model = 0, false, 0, ev.Model
+			g.Round, g.Sequential, g.Corrections, g.Refused, g.Model = 0, false, 0, false, ev.Model
 			if ev.Window != nil {
 				g.Window = *ev.Window
 			}

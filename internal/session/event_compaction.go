@@ -65,7 +65,8 @@ type (
 	CompactionFailed struct {
 		Compaction Seq    `json:"compaction,omitzero"` // 0: it never started
 		Kind       string `json:"kind"`                // cancelled, nothing, exhausted, stale, too_large, audit, …
-		Defers     bool   `json:"defers"`
+		Defers     bool   `json:"defers"`              // the trigger begins none in this turn, or in that of the message that waits
+		Kept       bool   `json:"kept,omitzero"`       // parts of it were accepted, and the next one goes on with them
 		Detail     *Text  `json:"detail,omitempty"`
 	}
 

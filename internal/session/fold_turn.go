@@ -54,7 +54,7 @@ func (f *Fold) applyTurn(b *branch, e Entry) {
 			b.asked(e, ev)
 			return
 		}
-		s.Sent = Sent{Seq: e.Seq, Size: ev.Size, Model: ev.Model, Recorded: s.Occupied(), Room: ev.Capacity}
+		s.Sent = Sent{Seq: e.Seq, Size: ev.Size, Model: ev.Model, Recorded: s.Occupied(), Room: ev.Capacity, Endpoint: ev.Endpoint, Limit: ev.OutputLimit}
 		s.turn(ev.Turn, func(t *Turn) {
 			t.Open = Open{Seq: e.Seq, Attempt: ev.Attempt}
 			t.Requests++
@@ -117,7 +117,7 @@ func (f *Fold) userSaid(b *branch, e Entry, ev UserSaid) {
 	}
 	if it.Turn == 0 {
 		it.Turn = e.Seq
-		s.Turn = &Turn{ID: e.Seq, Run: s.Run}
+		s.Turn, s.Deferred = &Turn{ID: e.Seq, Run: s.Run, Deferred: s.Deferred}, false
 	} else {
 		// Steering: the reply before it is answered, and is not the last word.
 		s.turn(ev.Turn, func(t *Turn) { t.Reply, t.ReplyAt, t.Calls = ReplyCompleted{}, 0, nil })

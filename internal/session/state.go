@@ -32,6 +32,7 @@ type Branch struct {
 	Compaction *Compacting
 	Staging    *Staging
 	Checkpoint Checkpointed
+	Deferred   bool  // the message that waits begins a turn in which the trigger begins none
 	Last       Ended // the turn that ended last
 	Run        string
 	ReadOnly   string // why this program may not write the branch, or ""
@@ -73,7 +74,9 @@ type Sent struct {
 	Model    Model
 	Recorded int      // the recorded size of what it carries, as [Branch.Occupied] has it
 	Room     Capacity // of the model it was sent to
-	Cut      *Break   // what has changed since, so that the next one can't begin with it
+	Endpoint string
+	Limit    int    // of output, as it was sent
+	Cut      *Break // what has changed since, so that the next one can't begin with it
 }
 
 // Size is how full the window is (CTX-6): what the provider reported for the
@@ -241,7 +244,7 @@ func Fields() map[string]Kind {
 		"Branch.Name": Grows, "Branch.Head": Grows, "Branch.View": Moves, "Branch.Plan": Moves,
 		"Branch.Queue": Moves, "Branch.Model": Moves, "Branch.Reason": Moves, "Branch.ChosenBy": Moves, "Branch.Tools": Moves,
 		"Branch.Assembly": Moves, "Branch.Sent": Grows, "Branch.Size": Moves, "Branch.Turn": Idles,
-		"Branch.Asked": Idles, "Branch.Compaction": Idles, "Branch.Staging": Moves, "Branch.Checkpoint": Moves,
+		"Branch.Asked": Idles, "Branch.Deferred": Idles, "Branch.Compaction": Idles, "Branch.Staging": Moves, "Branch.Checkpoint": Moves,
 		"Branch.Last": Grows, "Branch.Run": Grows, "Branch.ReadOnly": Grows,
 		"Session.ID": Grows, "Session.Format": Grows, "Session.Workspace": Grows, "Session.Title": Grows,
 		"Session.Settings": Grows, "Session.Configured": Grows, "Session.Mode": Grows, "Session.Grants": Grows,

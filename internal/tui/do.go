@@ -135,8 +135,10 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 		}
 		r.toasts = r.toasts.dismiss()
 	case ActSumAgain:
-		if r.toasts.offers("retry") < 0 && r.toasts.offers("focus") >= 0 {
-			return r.offered("focus")
+		for _, a := range []string{"anew", "focus"} { // in the place of the same again
+			if r.toasts.offers(a) >= 0 {
+				return r.offered(a)
+			}
 		}
 		return r.offered("retry")
 	case ActSumModels:

@@ -70,7 +70,9 @@ func offerOf(action string) (act Action, does string) {
 	switch action {
 	case "retry":
 		return ActSumAgain, "try again"
-	case "focus": // in its place: the same again would be refused (MR-11)
+	case "anew": // in its place, where it was refused (MR-11)
+		return ActSumAgain, "begin anew"
+	case "focus": // or would be
 		return ActSumAgain, "begin anew…"
 	case "models":
 		return ActSumModels, "Summarization models"
@@ -209,6 +211,8 @@ func actionWords(action string) string {
 	switch action {
 	case "retry":
 		return "summarize again"
+	case "anew":
+		return "begin anew, without what was accepted"
 	case "focus":
 		return "begin anew, with what to keep in particular"
 	case "models":
@@ -340,7 +344,7 @@ func (m noticeDoMsg) on(r *Root) tea.Cmd {
 
 func (m noticeActed) on(r *Root) tea.Cmd {
 	switch m.action {
-	case "retry":
+	case "retry", "anew":
 		return r.compact("")
 	case "focus":
 		r.open(newAsk("Summarize anew", "What is to be kept in particular? What was accepted of the last summary is not used.", false, func(s string) tea.Msg { return focusMsg(s) }))

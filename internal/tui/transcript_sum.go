@@ -272,9 +272,9 @@ func summaryNote(e session.Entry) (ink, head string) {
 			}
 		}
 		if ev.Kind == "cancelled" || ev.Kind == "superseded" {
-			return inkDim, words.CompactionOver(ev.Kind, detail)
+			return inkDim, words.CompactionOver(ev.Kind, detail, ev.Kept)
 		}
-		return inkWarn, words.CompactionOver(ev.Kind, detail)
+		return inkWarn, words.CompactionOver(ev.Kind, detail, ev.Kept)
 	case session.SummarizerTried:
 		return inkDim, words.Tried(ev)
 	case session.HandoffRejected:

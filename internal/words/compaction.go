@@ -8,9 +8,16 @@ import (
 )
 
 // CompactionFailed says why no checkpoint was made, the reason first, then what
-// to do. It stands alone. detail is what was recorded with it, or "".
-func CompactionFailed(kind, detail string) string {
+// to do. It stands alone. detail is what was recorded with it, or ""; with kept,
+// parts of the summary were accepted.
+func CompactionFailed(kind, detail string, kept bool) string {
 	o := compactionFailed(kind)
+	if kind == "cancelled" && kept {
+		o.Hint = strings.TrimSuffix(o.Hint, ".") + "; what was accepted of the summary is kept."
+	}
+	if !kept {
+		o.Hint = strings.Replace(o.Hint, "; what was accepted is kept", "", 1)
+	}
 	d := strings.TrimRight(OneLine(detail), ".?!")
 	switch {
 	case d == "" || kind == "internal":
@@ -27,11 +34,11 @@ func CompactionFailed(kind, detail string) string {
 
 // CompactionOver is CompactionFailed below what was said of each model that was
 // asked ([Tried]): it repeats none of that.
-func CompactionOver(kind, detail string) string {
+func CompactionOver(kind, detail string, kept bool) string {
 	if kind == "exhausted" {
 		detail = ""
 	}
-	return CompactionFailed(kind, detail)
+	return CompactionFailed(kind, detail, kept)
 }
 
 func compactionFailed(kind string) Outcome {
@@ -40,7 +47,7 @@ func compactionFailed(kind string) Outcome {
 	case "nothing":
 		return Outcome{"There is nothing that could be summarized.", ""}
 	case "cancelled":
-		return Outcome{"Summarizing was stopped.", "The conversation is as it was; what was accepted of the summary is kept."}
+		return Outcome{"Summarizing was stopped.", same}
 	case "exhausted":
 		return Outcome{"No summarization model is left.", same}
 	case "sections":
@@ -64,7 +71,7 @@ func compactionFailed(kind string) Outcome {
 	case "opaque":
 		return Outcome{"The summary before is the provider's own, and nobody else can read it.", "Empty the list of summarizers, or fork from before it. " + same}
 	case "stuck":
-		return Outcome{"This summarization model can't go on with what was accepted.", ""}
+		return Outcome{"This summarization model can't go on with what was accepted.", "Choose another one, or say what to keep in particular; or ask once more: that begins anew, without what was accepted."}
 	case "reread_malformed":
 		return Outcome{"The summarization model asked to see parts of the conversation again, in a form that names none.", same}
 	case "reread_unavailable":
@@ -198,6 +205,7 @@ func voided(why string) string {
 	because := map[string]string{
 		"legacy": "an older version made them", "version": "another version made them", "source_changed": "what they were made from has changed",
 		"source_grown": "too much has come since", "source_protected": "what they were made from is kept as it is now",
+		"spent": "no whole summary came of them", "focus": "something else is to be kept in particular",
 	}[why]
 	if because == "" {
 		because = why
@@ -213,6 +221,8 @@ func Offer(actions []string) string {
 		switch a {
 		case "retry":
 			out = append(out, "/compact tries again")
+		case "anew":
+			out = append(out, "/compact begins anew, without what was accepted")
 		case "focus": // what was accepted has spent its budget (MR-11)
 			out = append(out, "/compact and what to keep begins anew")
 		case "models":

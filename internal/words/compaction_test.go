@@ -15,7 +15,7 @@ func TestCompactionWords(t *testing.T) {
 	say := func(name, s string) { fmt.Fprintf(&b, "%s\n    %s\n", name, s) }
 	for _, kind := range []string{
 		"nothing", "exhausted", "cancelled", "sections", "not_smaller", "over_trigger", "source_changed", "too_long", "item_too_large", "repartitions",
-		"levels", "audit", "stuck", "reread_malformed", "reread_unavailable", "reread_too_large", "reread_again", "summaries_too_large", "internal", "opaque",
+		"levels", "audit", "stuck", "reread_malformed", "reread_unavailable", "reread_too_large", "reread_again", "summaries_too_large", "internal", "opaque", "superseded",
 	} {
 		s := Toast(session.ToastPosted{Code: "compaction.failed", Args: map[string]string{"kind": kind}})
 		if strings.Contains(s, kind+")") || strings.Contains(s, "_") {
@@ -23,13 +23,15 @@ func TestCompactionWords(t *testing.T) {
 		}
 		say(kind, s)
 	}
-	say("a newer kind", CompactionFailed("moon_phase", "it was full.\nAnd bright"))
-	say("with a detail", CompactionFailed("item_too_large", "item 12 has about 9000 tokens, and can't be divided: choose a summarization model with a larger window"))
+	say("a newer kind", CompactionFailed("moon_phase", "it was full.\nAnd bright", false))
+	say("with a detail", CompactionFailed("item_too_large", "item 12 has about 9000 tokens, and can't be divided: choose a summarization model with a larger window", false))
+	say("stopped with parts", CompactionFailed("cancelled", "", true))
+	say("stuck with a budget", CompactionFailed("stuck", "the budget of corrections is spent with acme/small", true))
 	for _, why := range []string{
 		"length", "tool_call", "empty", "refusal", "paused", "unknown", "lost", "waits_too_long", "overflow", "auth", "rate_limit", "server",
 		"acme: no such provider in setup.json",
 	} {
-		say("exhausted by "+why, CompactionFailed("exhausted", why))
+		say("exhausted by "+why, CompactionFailed("exhausted", why, false))
 	}
 	m := session.Model{Provider: "acme", Model: "small"}
 	say("unbuildable", Tried(session.SummarizerTried{I: 1, N: 2, Model: m, Outcome: "unbuildable", Why: "acme: no key; set ACME_API_KEY"}))
@@ -40,10 +42,13 @@ func TestCompactionWords(t *testing.T) {
 	}
 	say("not smaller", Rejected(session.HandoffRejected{Why: "not_smaller"}))
 	say("asks", Toast(session.ToastPosted{Code: "compaction.asks", Args: map[string]string{"model": "acme/small", "i": "1", "n": "2"}}))
+	say("asks the next", Toast(session.ToastPosted{Code: "compaction.asks", Args: map[string]string{"model": "acme/large", "i": "2", "n": "2", "after": "acme/small", "why": "length"}}))
 	say("done", Toast(session.ToastPosted{Code: "compaction.done", Args: map[string]string{"before": "1204800", "after": "900"}}))
-	for _, why := range []string{"legacy", "version", "source_changed", "source_grown", "source_protected"} {
+	for _, why := range []string{"legacy", "version", "source_changed", "source_grown", "source_protected", "spent", "focus"} {
 		say("voided "+why, Toast(session.ToastPosted{Code: "staging.voided", Args: map[string]string{"why": why}}))
 	}
+	say("offer where a budget is spent", Offer([]string{"focus", "models", "go_on"}))
+	say("offer where that was refused", Offer([]string{"anew", "models", "go_on"}))
 	say("offer", Offer([]string{"retry", "models", "go_on"}))
 	const path = "testdata/compaction.golden"
 	if os.Getenv("UPDATE") != "" {

@@ -136,11 +136,15 @@ func Toast(t session.ToastPosted) string {
 	case "saved":
 		return "Saved " + t.Args["what"] + "."
 	case "compaction.asks":
-		return fmt.Sprintf("Summarizing with %s (%s/%s).", t.Args["model"], t.Args["i"], t.Args["n"])
+		s := fmt.Sprintf("Summarizing with %s (%s/%s).", t.Args["model"], t.Args["i"], t.Args["n"])
+		if t.Args["after"] != "" {
+			s += " " + t.Args["after"] + " gave no summary: " + strings.TrimRight(WhyNot(t.Args["why"]), ".") + "."
+		}
+		return s
 	case "compaction.done":
 		return fmt.Sprintf("Summarized: the next request has %s tokens, before it had %s.", roughly(t.Args["after"]), roughly(t.Args["before"]))
 	case "compaction.failed":
-		return CompactionFailed(t.Args["kind"], t.Args["detail"])
+		return CompactionFailed(t.Args["kind"], t.Args["detail"], t.Args["kept"] != "")
 	case "staging.voided":
 		return voided(t.Args["why"])
 	}

@@ -128,11 +128,14 @@ func compacting(s session.State) bool {
 // closeCompaction ends the one that is asked for or under way. Its source and
 // its accepted work stay.
 func closeCompaction(s session.State, kind string, detail []byte) []session.Fact {
-	ev := session.CompactionFailed{Kind: kind, Defers: defers(s)}
+	ev := session.CompactionFailed{Kind: kind, Defers: defers(s, kind), Kept: keeps(s)}
 	if c := s.Branch.Compaction; c != nil {
 		ev.Compaction = c.At
 	}
 	toast := session.ToastPosted{Level: "warning", Code: "compaction.failed", Args: map[string]string{"kind": kind}, About: ev.Compaction}
+	if ev.Kept {
+		toast.Args["kept"] = "true"
+	}
 	if kind == "cancelled" {
 		toast.Level = "info"
 	} else {
@@ -148,12 +151,14 @@ func closeCompaction(s session.State, kind string, detail []byte) []session.Fact
 }
 
 // offers is what can be done about a compaction that failed (SUM-4): the same again,
-// but where what was accepted has spent a budget; that is dropped with a focus, or goes
-// on with another model (MR-11).
+// but where what was accepted has spent a budget; that is dropped with a focus, or by
+// asking once more when it was refused, or goes on with another model (MR-11).
 func offers(s session.State, kind string) []string {
 	g := s.Branch.Staging
 	switch {
-	case kind == "stuck" || s.Branch.Compaction != nil && g != nil && compact.Stuck(*g) != "":
+	case kind == "stuck":
+		return []string{"anew", "models", "go_on"}
+	case s.Branch.Compaction != nil && g != nil && compact.Stuck(*g) != "":
 		return []string{"focus", "models", "go_on"}
 	case s.Branch.Compaction != nil:
 		return []string{"retry", "models", "go_on"}
@@ -205,7 +210,19 @@ func brief(b []byte) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
-func defers(s session.State) bool {
+// keeps reports whether parts were accepted.
+func keeps(s session.State) bool {
+	g := s.Branch.Staging
+	return s.Branch.Compaction != nil && g != nil && len(g.Maps) > 0
+}
+
+// defers reports whether the trigger is to begin no other one in this turn (CMP-10).
+// Whoever stopped one wants none in its place, also where the message that waited for
+// it is delivered now.
+func defers(s session.State, kind string) bool {
+	if b := s.Branch; kind == "cancelled" && b.Compaction != nil {
+		return b.Turn != nil || slices.ContainsFunc(b.Queue, func(q session.Queued) bool { return !q.Held })
+	}
 	by := ""
 	switch b := s.Branch; {
 	case b.Compaction != nil:
@@ -229,11 +246,15 @@ func settleCompaction(s session.State) []session.Fact {
 		if i >= len(chain) {
 			return abandon(s, "exhausted", []byte(chain[len(chain)-1].String()+": "+c.Passed))
 		}
+		asks := session.ToastPosted{Level: "info", Code: "compaction.asks", About: c.At, Args: map[string]string{
+			"model": chain[i].String(), "i": strconv.Itoa(i + 1), "n": strconv.Itoa(len(chain)),
+		}}
+		if i > 0 { // why it is not the one before (SUM-8)
+			asks.Args["after"], asks.Args["why"] = chain[i-1].String(), brief([]byte(c.Passed))
+		}
 		return facts(
 			session.SummarizerTried{Compaction: c.At, I: i + 1, N: len(chain), Model: chain[i], Outcome: "started"},
-			session.ToastPosted{Level: "info", Code: "compaction.asks", About: c.At, Args: map[string]string{
-				"model": chain[i].String(), "i": strconv.Itoa(i + 1), "n": strconv.Itoa(len(chain)),
-			}},
+			asks,
 		)
 	}
 	if why := compact.Failing(*c, g); why != "" {

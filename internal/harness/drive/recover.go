@@ -87,7 +87,7 @@ func superseded(s session.State, env Env) bool {
 func supersede(s session.State) []session.Fact {
 	c := s.Branch.Compaction
 	out := facts(
-		session.CompactionFailed{Compaction: c.At, Kind: "superseded"},
+		session.CompactionFailed{Compaction: c.At, Kind: "superseded", Kept: keeps(s)},
 		session.ToastPosted{Level: "info", Code: "compaction.failed", Args: map[string]string{"kind": "superseded"}, About: c.At},
 	)
 	if c.Asked.By == "user" {
