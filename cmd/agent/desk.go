@@ -27,11 +27,11 @@ type desk struct {
 	m      *machine
 	folder string // that the program was started in
 	ctx    context.Context
-	opts   harness.Options
+	opts   harness.Options // of sessions that are opened next; their folder is that of the one on the screen
 	ident  tui.Identity
 
-	mu    sync.Mutex
-	path  string // of the session to open, "" for a new one
+	mu    sync.Mutex // opts, ident and m.sample too
+	path  string     // of the session to open, "" for a new one
 	open  chan struct{}
 	local *harness.Local
 	err   error
@@ -68,17 +68,27 @@ func (d *desk) start(path string) {
 	d.open, d.path = open, path
 	go func() {
 		defer close(open)
-		l, err := d.opened(path, "")
+		l, err := d.opened(d.options(), path, "")
 		d.mu.Lock()
 		d.local, d.err = l, err
 		d.mu.Unlock()
 	}()
 }
 
-func (d *desk) opened(path, branch string) (*harness.Local, error) {
+func (d *desk) options() harness.Options {
 	d.mu.Lock()
-	o := d.opts
-	d.mu.Unlock()
+	defer d.mu.Unlock()
+	return d.opts
+}
+
+// sample is the demo's project, "" where this is not the demo.
+func (d *desk) sample() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.m.sample
+}
+
+func (d *desk) opened(o harness.Options, path, branch string) (*harness.Local, error) {
 	if path == "" {
 		return harness.Start(d.ctx, o)
 	}
@@ -182,11 +192,12 @@ func (d *desk) OpenAt(ctx context.Context, id, branch string) (tui.Identity, err
 		}
 		return d.Branch(ctx, branch)
 	}
-	if err := d.move(path); err != nil {
+	// The other one is opened first: where that fails, this one stays, and where it is.
+	o, err := d.there(path)
+	if err != nil {
 		return tui.Identity{}, err
 	}
-	// The other one is opened first: where that fails, this one stays.
-	l, err := d.opened(path, branch)
+	l, err := d.opened(o, path, branch)
 	if err != nil {
 		return tui.Identity{}, err
 	}
@@ -199,9 +210,9 @@ func (d *desk) OpenAt(ctx context.Context, id, branch string) (tui.Identity, err
 	d.mu.Lock()
 	d.open = make(chan struct{})
 	close(d.open)
-	d.path, d.local, d.err = path, l, nil
+	d.path, d.local, d.err, d.opts = path, l, nil, chosenAs(d.opts, o)
 	d.ident.Session, d.ident.Notice, d.ident.Draft = id, notice, ""
-	d.ident.Workspace, d.ident.GitBranch = d.m.workspace, gitBranch(d.m.workspace)
+	d.ident.Workspace, d.ident.GitBranch = o.Workspace, gitBranch(o.Workspace)
 	if path == "" && d.m.sample != "" {
 		d.ident.Draft = demo.Prompt
 	}
@@ -209,35 +220,39 @@ func (d *desk) OpenAt(ctx context.Context, id, branch string) (tui.Identity, err
 	return d.Identity(), nil
 }
 
-// move goes to the folder of the session that is opened next: its own, or for
-// a new one the present. The demo's project is written anew for a new one,
+// there is how sessions run in the folder of the one that is opened next: its own,
+// or for a new one the present. The demo's project is written anew for a new one,
 // since it may be half mended by now.
-func (d *desk) move(path string) error {
-	was := d.m.workspace
+func (d *desk) there(path string) (harness.Options, error) {
+	now, sample := d.options(), d.sample()
+	folder := now.Workspace
+	var err error
 	switch {
 	case path != "":
-		if err := d.m.follow(path); err != nil {
-			return err
+		if folder, err = folderOf(path, folder); err != nil {
+			return now, err
 		}
-	case d.m.sample != "":
-		d.m.workspace = d.m.sample
-		if err := renewSample(d.m.sample); err != nil {
-			return err
+	case sample != "":
+		folder = sample
+	}
+	o := now
+	if folder != now.Workspace {
+		if o, err = d.m.optionsIn(folder, "tui", true); err != nil {
+			return now, err
 		}
 	}
-	if d.m.workspace == was {
-		return nil
+	if path == "" && sample != "" {
+		if err := renewSample(sample); err != nil {
+			return now, err
+		}
 	}
-	o, err := d.m.options("tui", true)
-	if err != nil {
-		d.m.workspace = was
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	o.Model, o.ModelBy = d.opts.Model, d.opts.ModelBy
-	d.opts = o
-	return nil
+	return chosenAs(now, o), nil
+}
+
+// chosenAs are options with what was chosen since: it counts wherever one goes.
+func chosenAs(now, o harness.Options) harness.Options {
+	o.Model, o.ModelBy, o.Settings, o.Reasoning = now.Model, now.ModelBy, now.Settings, now.Reasoning
+	return o
 }
 
 func (d *desk) Rule(ctx context.Context, call session.ItemID) (string, error) {
@@ -257,7 +272,7 @@ func (d *desk) Allow(_ context.Context, rule string) error {
 	d.m.grants.Lock()
 	d.m.granted = append(d.m.granted, rule)
 	d.m.grants.Unlock()
-	if d.m.sample != "" {
+	if d.sample() != "" {
 		return errDemoRule
 	}
 	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {

@@ -173,7 +173,7 @@ func (d *desk) ExportAt(ctx context.Context, id, branch, file string) (string, e
 		file = filepath.Join(d.ident.Home, rest)
 	}
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(d.m.workspace, file)
+		file = filepath.Join(d.options().Workspace, file)
 	}
 	var told bytes.Buffer
 	err = (&exportFlags{branch: branch, out: file}).export(&env{out: io.Discard, err: &told}, x.s)

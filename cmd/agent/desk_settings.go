@@ -90,7 +90,7 @@ func (d *desk) renewed() error {
 }
 
 func (d *desk) change(edits []tui.SettingEdit) error {
-	if d.m.sample != "" {
+	if d.sample() != "" {
 		return errors.New("settings are not changed in the demo; nothing is saved")
 	}
 	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {

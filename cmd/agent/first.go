@@ -89,8 +89,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 		return tui.Identity{}, err
 	}
 	context.AfterFunc(d.ctx, s.Close)
-	d.m.workspace, d.m.sample, d.m.script = dir, dir, true
-	o, err := d.m.options("tui", true)
+	o, err := d.m.optionsIn(dir, "tui", true)
 	if err != nil {
 		return tui.Identity{}, err
 	}
@@ -101,7 +100,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 		return tui.Identity{}, err
 	}
 	d.mu.Lock()
-	d.opts = o
+	d.opts, d.m.sample, d.m.script = o, dir, true
 	d.ident.Workspace, d.ident.GitBranch, d.ident.Model, d.ident.Script, d.ident.Setup = dir, "", o.Model, true, false
 	d.ident.Notice, d.ident.Session, d.ident.Draft = d.m.notice, "", demo.Prompt
 	d.start("")

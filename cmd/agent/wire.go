@@ -52,6 +52,8 @@ type machine struct {
 	granted   []string // rules that were allowed since the settings were read
 	goOn      bool     // go on with the paused turn
 	windows   windows  // what servers on this machine have told
+	temps     sync.Mutex
+	temp      string // of this process; see privateTemp
 }
 
 func newMachine(f *flags) (*machine, error) {
@@ -136,19 +138,27 @@ func (m *machine) warn(e *env) {
 	}
 }
 
-// follow goes to the folder of a session, where it was made: its files are
-// there, whatever folder the program was started in. What is wrong with the file
-// itself is told when it is opened.
+// follow goes to the folder of a session, before anything runs in this one.
 func (m *machine) follow(path string) error {
+	folder, err := folderOf(path, m.workspace)
+	if err == nil {
+		m.workspace = folder
+	}
+	return err
+}
+
+// folderOf is the folder of a session, where it was made: its files are there,
+// whatever folder the program was started in. It is here where the session does
+// not say. What is wrong with the file itself is told when it is opened.
+func folderOf(path, here string) (string, error) {
 	info, _ := index.Look(path)
-	if info.Damage != "" || info.Workspace == "" || info.Workspace == session.PathKey(m.workspace) || strings.HasPrefix(info.Workspace, "sha256:") {
-		return nil
+	if info.Damage != "" || info.Workspace == "" || info.Workspace == session.PathKey(here) || strings.HasPrefix(info.Workspace, "sha256:") {
+		return here, nil
 	}
 	if st, err := os.Stat(info.Workspace); err != nil || !st.IsDir() {
-		return exit(exitUsage, "the session's folder %s is not there any more: bring it back, or read the session with `agent session show %s`", info.Workspace, info.ID)
+		return "", exit(exitUsage, "the session's folder %s is not there any more: bring it back, or read the session with `agent session show %s`", info.Workspace, info.ID)
 	}
-	m.workspace = info.Workspace
-	return nil
+	return info.Workspace, nil
 }
 
 // resolve finds a model's endpoint and key, just before they are used.
@@ -269,6 +279,12 @@ func badRules(set *setup.Setup) error {
 
 // options are how sessions run here.
 func (m *machine) options(iface string, interactive bool) (harness.Options, error) {
+	return m.optionsIn(m.workspace, iface, interactive)
+}
+
+// optionsIn are how sessions run in a folder. They keep it, wherever the program
+// goes next.
+func (m *machine) optionsIn(folder, iface string, interactive bool) (harness.Options, error) {
 	if err := badRules(m.settings()); err != nil {
 		return harness.Options{}, err
 	}
@@ -277,14 +293,14 @@ func (m *machine) options(iface string, interactive bool) (harness.Options, erro
 		return harness.Options{}, err
 	}
 	o := harness.Options{
-		DataDir: m.folders.Data, StateDir: m.folders.State, Workspace: m.workspace,
+		DataDir: m.folders.Data, StateDir: m.folders.State, Workspace: folder,
 		Program: programName(), Interface: iface, Interactive: interactive,
 		Reasoning: m.settings().Model.Reasoning, Settings: m.configured(), Policy: jsonl.Policy(m.settings().Log.Sync),
 		Resolve: m.resolve, Summarizers: m.summarizers, Renew: m.configured, Clock: harness.System{},
-		Judge: harness.Judge(m.rules, m.workspace, !interactive),
+		Judge: harness.Judge(m.rules, folder, !interactive),
 		Look: func(ctx context.Context) (harness.Assembly, error) {
 			r, err := assemble.Look(ctx, assemble.Where{
-				Workspace: m.workspace, ConfigDir: m.folders.Config, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+				Workspace: folder, ConfigDir: m.folders.Config, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 			})
 			return harness.Assembly{Fingerprint: r.Fingerprint, Sources: r.Sources, Texts: r.Texts}, err
 		},
@@ -307,9 +323,15 @@ func (m *machine) commandEnv() []string {
 }
 
 // privateTemp is a folder of this process for commands' temporary files, with
-// an unpredictable name, under the private state folder (SEC-10). Folders of
-// processes that died are removed.
+// an unpredictable name, under the private state folder (SEC-10). It is made once,
+// for all sessions that the process opens. Folders of processes that died are
+// removed.
 func (m *machine) privateTemp() (string, error) {
+	m.temps.Lock()
+	defer m.temps.Unlock()
+	if st, err := os.Lstat(m.temp); m.temp != "" && err == nil && st.IsDir() {
+		return m.temp, nil
+	}
 	parent := filepath.Join(m.folders.State, "tmp")
 	if err := setup.Private(parent); err != nil {
 		return "", exit(exitFailed, "no temporary folder: %w", err)
@@ -328,6 +350,7 @@ func (m *machine) privateTemp() (string, error) {
 	if err != nil {
 		return "", exit(exitFailed, "no temporary folder: %w", err)
 	}
+	m.temp = dir
 	return dir, nil
 }
 
