@@ -89,9 +89,12 @@ func (d *desk) renewed() error {
 	return nil
 }
 
+// errDemoSaves refuses what would outlive the demo.
+var errDemoSaves = errors.New("settings are not changed in the demo; nothing is saved")
+
 func (d *desk) change(edits []tui.SettingEdit) error {
 	if d.sample() != "" {
-		return errors.New("settings are not changed in the demo; nothing is saved")
+		return errDemoSaves
 	}
 	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
 		for _, e := range edits {
@@ -107,6 +110,9 @@ func (d *desk) change(edits []tui.SettingEdit) error {
 }
 
 func put(dr *setup.Draft, e tui.SettingEdit) error {
+	if e.To == nil {
+		return dr.Delete(e.At)
+	}
 	switch e.At.String() {
 	case "routing.summarization_models":
 		var list []setup.ModelRef
@@ -118,9 +124,6 @@ func put(dr *setup.Draft, e tui.SettingEdit) error {
 		if err := newRules(e.Was, e.To); err != nil {
 			return err
 		}
-	}
-	if e.To == nil {
-		return dr.Delete(e.At)
 	}
 	return dr.Set(e.At, jsontext.Value(e.To))
 }
@@ -153,12 +156,19 @@ func newRules(was, to []byte) error {
 }
 
 func (d *desk) StoreKey(ctx context.Context, provider, key string) (tui.SettingsInfo, error) {
-	err := d.m.settings().StoreKey(ctx, provider, setup.Secret(strings.TrimSpace(key)))
+	err := d.storeKey(ctx, provider, key)
 	if err == nil {
 		err = d.renewed()
 	}
 	info, lerr := d.Settings(ctx)
 	return info, errors.Join(err, lerr)
+}
+
+func (d *desk) storeKey(ctx context.Context, provider, key string) error {
+	if d.sample() != "" {
+		return errDemoSaves
+	}
+	return d.m.settings().StoreKey(ctx, provider, setup.Secret(strings.TrimSpace(key)))
 }
 
 func (d *desk) Models(ctx context.Context) ([]tui.ModelInfo, error) {
@@ -172,5 +182,11 @@ func (d *desk) KnownModels(context.Context) ([]tui.ModelInfo, string, error) {
 }
 
 func (d *desk) Prefer(_ context.Context, model session.Model, how tui.Preference) error {
-	return d.m.prefer(model, how)
+	switch {
+	case d.sample() == "":
+		return d.m.prefer(model, how)
+	case how == tui.Used: // nobody asked for it to be noted
+		return nil
+	}
+	return errDemoSaves
 }

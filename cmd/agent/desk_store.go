@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,6 +22,13 @@ import (
 const (
 	historyLines  = 1000
 	historyOthers = 300
+)
+
+// A history of more lines or bytes is cut to half of that when it is read next: it
+// is read whole at each start.
+const (
+	historyMost  = 10_000
+	historyBytes = 8 << 20
 )
 
 // A historyLine is what was written, and in which folder. Lines of earlier
@@ -133,7 +140,7 @@ func (d *desk) saveDraft(text string) error {
 	if err := setup.Private(d.m.folders.State); err != nil {
 		return err
 	}
-	return renameio.WriteFile(d.draft.path, []byte(text), 0o600)
+	return renameio.WriteFile(d.draft.path, []byte(text), 0o600, renameio.WithTempDir(d.m.folders.State))
 }
 
 func (d *desk) historyPath() string { return filepath.Join(d.m.folders.State, "history.jsonl") }
@@ -146,40 +153,63 @@ func (d *desk) Remember(_ context.Context, line string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(d.historyPath(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	return errors.Join(err, f.Close())
+	return locked(d.historyPath(), func() error {
+		f, err := os.OpenFile(d.historyPath(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(append(b, '\n'))
+		return errors.Join(err, f.Close())
+	})
 }
 
 // History returns the lines of other folders before those of this one, so that
 // a walk or a search from the newest on finds this folder's first (TUI-4).
 func (d *desk) History(context.Context) ([]string, error) {
-	f, err := os.Open(d.historyPath())
+	b, err := os.ReadFile(d.historyPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	var here, others []string
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 4<<20)
-	for sc.Scan() {
+	n := 0
+	for line := range bytes.Lines(b) {
+		n++
 		var l historyLine
 		switch {
-		case json.Unmarshal(sc.Bytes(), &l) != nil || l.Line == "":
+		case json.Unmarshal(line, &l) != nil || l.Line == "":
 		case l.Folder == d.folder:
 			here = append(here, l.Line)
 		default:
 			others = append(others, l.Line)
 		}
 	}
+	if n > historyMost || len(b) > historyBytes {
+		err = d.trimHistory()
+	}
 	room := max(historyLines-len(here), historyOthers)
 	others = others[max(len(others)-room, 0):]
 	here = here[max(len(here)-(historyLines-len(others)), 0):]
-	return append(others, here...), sc.Err()
+	return append(others, here...), err
+}
+
+// trimHistory leaves of a long history its newest lines, as they stand.
+func (d *desk) trimHistory() error {
+	return locked(d.historyPath(), func() error {
+		b, err := os.ReadFile(d.historyPath())
+		if err != nil {
+			return err
+		}
+		from := len(b)
+		for n := 0; from > 0 && n < historyMost/2; n++ {
+			at := bytes.LastIndexByte(b[:from-1], '\n') + 1
+			if len(b)-at > historyBytes/2 && n > 0 {
+				break
+			}
+			from = at
+		}
+		return renameio.WriteFile(d.historyPath(), b[from:], 0o600, renameio.WithTempDir(d.m.folders.State))
+	})
 }

@@ -68,7 +68,7 @@ func (d *desk) Take(ctx context.Context, id, secret string) (tui.Identity, error
 		return d.takeDemo(ctx)
 	}
 	if secret != "" {
-		if err := d.m.settings().StoreKey(ctx, id, setup.Secret(strings.TrimSpace(secret))); err != nil {
+		if err := d.storeKey(ctx, id, secret); err != nil {
 			return tui.Identity{}, err
 		}
 		if err := d.m.reload(); err != nil {

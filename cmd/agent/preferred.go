@@ -46,10 +46,22 @@ func (m *machine) preferred() (preferred, error) {
 	return p, nil
 }
 
-// prefer notes what was done with a model.
+// prefer notes what was done with a model. What other windows note meanwhile stays.
 func (m *machine) prefer(model session.Model, how tui.Preference) error {
-	p, _ := m.preferred() // what can't be read is written anew
-	ref := setup.ModelRef{Provider: model.Provider, Model: model.Model}
+	if err := setup.Private(m.folders.State); err != nil {
+		return err
+	}
+	return locked(m.preferredPath(), func() error {
+		p, _ := m.preferred() // what can't be read is written anew
+		b, err := json.Marshal(p.with(setup.ModelRef{Provider: model.Provider, Model: model.Model}, how))
+		if err != nil {
+			return err
+		}
+		return renameio.WriteFile(m.preferredPath(), append(b, '\n'), 0o600, renameio.WithTempDir(m.folders.State))
+	})
+}
+
+func (p preferred) with(ref setup.ModelRef, how tui.Preference) preferred {
 	gone := func(list []setup.ModelRef) []setup.ModelRef {
 		return slices.DeleteFunc(list, func(r setup.ModelRef) bool { return r == ref })
 	}
@@ -62,14 +74,7 @@ func (m *machine) prefer(model session.Model, how tui.Preference) error {
 	case tui.NoFavourite:
 		p.Favourites = gone(p.Favourites)
 	}
-	b, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	if err := setup.Private(m.folders.State); err != nil {
-		return err
-	}
-	return renameio.WriteFile(m.preferredPath(), append(b, '\n'), 0o600, renameio.WithTempDir(m.folders.State))
+	return p
 }
 
 // noted marks rows with what is noted of their models.
