@@ -35,11 +35,11 @@ func (d *desk) Offers(ctx context.Context) ([]tui.Offer, error) {
 			wg.Go(func() {
 				ask, cancel := context.WithTimeout(ctx, 400*time.Millisecond)
 				defer cancel()
-				t, err := d.m.resolve(ask, session.Model{Provider: u.Name, API: u.API})
+				to, err := d.m.endpoint(ask, session.Model{Provider: u.Name, API: u.API})
 				if err != nil {
 					return
 				}
-				infos, err := openaichat.Models(ask, t.Endpoint)
+				infos, err := openaichat.Models(ask, to)
 				o := tui.Offer{ID: u.Name, Title: "Use the local server " + u.Name, Detail: fmt.Sprintf("%s, %d model(s)", u.BaseURL, len(infos))}
 				if err != nil {
 					o.Detail = "no answer at " + u.BaseURL

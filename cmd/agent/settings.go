@@ -130,7 +130,11 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 			if window.Source != "setting" { // the provider's report goes before the catalogue (PRV-8)
 				ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
 				defer cancel()
-				if info, err := openaichat.Window(ctx, t.Endpoint, model.Model); err == nil && info.Window > 0 {
+				to, err := t.Keyed(ctx)
+				if err != nil {
+					return exit(exitUsage, "%w", err)
+				}
+				if info, err := openaichat.Window(ctx, to, model.Model); err == nil && info.Window > 0 {
 					window = session.Capacity{N: info.Window, Source: "reported by " + info.WindowSource}
 				}
 			}

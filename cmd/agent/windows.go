@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"varve/internal/providers"
+	"varve/internal/harness"
 	"varve/internal/providers/openaichat"
 )
 
@@ -31,8 +31,8 @@ type windowAsked struct {
 
 // reported is what a server has told so far, 0 for nothing. What a model could take
 // and the server may not serve is no window.
-func (w *windows) reported(ctx context.Context, to providers.Endpoint, model string) int {
-	key := to.BaseURL + " " + model
+func (w *windows) reported(ctx context.Context, to harness.Target, model string) int {
+	key := to.Endpoint.BaseURL + " " + model
 	w.mu.Lock()
 	if w.of == nil {
 		w.of = map[string]*windowAsked{}
@@ -67,11 +67,15 @@ func (q *windowAsked) over() bool {
 	}
 }
 
-func (q *windowAsked) ask(to providers.Endpoint, model string) {
+func (q *windowAsked) ask(to harness.Target, model string) {
 	defer close(q.done)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if info, err := openaichat.Window(ctx, to, model); err == nil && info.WindowSource != openaichat.SourceTrained {
+	at, err := to.Keyed(ctx)
+	if err != nil {
+		return // the request says why
+	}
+	if info, err := openaichat.Window(ctx, at, model); err == nil && info.WindowSource != openaichat.SourceTrained {
 		q.window = info.Window
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -159,88 +158,6 @@ func folderOf(path, here string) (string, error) {
 		return "", exit(exitUsage, "the session's folder %s is not there any more: bring it back, or read the session with `agent session show %s`", info.Workspace, info.ID)
 	}
 	return info.Workspace, nil
-}
-
-// resolve finds a model's endpoint and key, just before they are used.
-func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Target, error) {
-	return m.resolveBy(ctx, m.settings(), model)
-}
-
-func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session.Model) (harness.Target, error) {
-	_, playing := m.demo[model.Provider]
-	switch {
-	case model == (session.Model{}):
-		return harness.Target{}, exit(exitUsage, "no model is chosen: choose one with Alt+P, --model provider/model or `agent config set model.provider …`; `agent demo` needs none")
-	case !playing && player(model.String()) != "":
-		return harness.Target{}, exit(exitUsage, "%s", m.whose(model.String()))
-	case model.API == "" && !playing: // a provider that nobody knew when the model was named
-		return harness.Target{}, noProvider(model, set)
-	case model.API != openaichat.API:
-		return harness.Target{}, fmt.Errorf("%s speaks %s, which this version does not: choose a model of kind %s", model, model.API, openaichat.API)
-	}
-	t := harness.Target{Adapter: openaichat.Adapter{}, Window: session.Capacity{Source: "none"}}
-	if ep, ok := m.demo[model.Provider]; ok {
-		t.Endpoint = ep
-		t.Window = session.Capacity{N: ep.Window, Source: "setting"}
-		return t, nil
-	}
-	p, ok := set.Provider(model.Provider)
-	if !ok {
-		return t, noProvider(model, set)
-	}
-	key, err := set.ResolveKey(ctx, model.Provider)
-	if err != nil {
-		return t, err
-	}
-	headers, err := set.ResolveHeaders(ctx, model.Provider)
-	if err != nil {
-		return t, err
-	}
-	client, err := m.client()
-	if err != nil {
-		return t, err
-	}
-	t.Endpoint = providers.Endpoint{
-		Client: client, Provider: model.Provider, BaseURL: p.BaseURL, Key: string(key.Secret), Headers: map[string]string{}, StallTimeout: p.StallTimeout,
-	}
-	t.Endpoint.Profile = openaichat.ProfileFor(model.Provider, p.BaseURL).Name
-	for k, v := range headers {
-		t.Endpoint.Headers[k] = string(v)
-	}
-	limits := set.Limits(setup.ModelRef{Provider: model.Provider, Model: model.Model})
-	if known, ok := published(model, p.BaseURL); ok && known.Window > 0 {
-		t.Window = session.Capacity{N: known.Window, Source: "catalogue"}
-	}
-	if limits.ContextWindow == nil && p.Local() {
-		if n := m.windows.reported(ctx, t.Endpoint, model.Model); n > 0 {
-			t.Window = session.Capacity{N: n, Source: "reported"}
-		}
-	}
-	if limits.ContextWindow != nil {
-		t.Window = session.Capacity{N: *limits.ContextWindow, Source: "setting"}
-		t.Endpoint.Window = *limits.ContextWindow
-	}
-	if limits.MaxOutputTokens != nil {
-		t.OutputLimit = *limits.MaxOutputTokens
-	}
-	return t, nil
-}
-
-// client speaks to providers, nil for the shared one. A private CA's file is
-// looked for in the settings' folder.
-func (m *machine) client() (*http.Client, error) {
-	file := m.settings().Network.CAFile
-	if file == "" {
-		return nil, nil
-	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(filepath.Dir(m.folders.Setup()), file)
-	}
-	c, err := providers.Trusting(file)
-	if err != nil {
-		return nil, fmt.Errorf("network.ca_file: %w", err)
-	}
-	return c, nil
 }
 
 // rules are the user's own. A rule that can't be read grants nothing, and is

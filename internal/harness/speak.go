@@ -15,17 +15,27 @@ import (
 )
 
 // A Target is a model that can be asked now: how it is spoken to, where, and
-// how large it is. It is made just before I/O (PRV-7).
+// how large it is.
 type Target struct {
 	Adapter     providers.Adapter
-	Endpoint    providers.Endpoint
-	Window      session.Capacity // source "none" where nobody knows
-	OutputLimit int              // sent only if a person set it
-	Native      bool             // its kind has a compaction operation of its own, and the model is known to support it (PRV-9)
+	Endpoint    providers.Endpoint // without its key where Keys is set
+	Window      session.Capacity   // source "none" where nobody knows
+	OutputLimit int                // sent only if a person set it
+	Native      bool               // its kind has a compaction operation of its own, and the model is known to support it (PRV-9)
+	Keys        func(context.Context, providers.Endpoint) (providers.Endpoint, error)
+}
+
+// Keyed is the endpoint with its key. It is asked for once per attempt, just
+// before I/O (PRV-7), and never to look at a window: a command may print the key.
+func (t Target) Keyed(ctx context.Context) (providers.Endpoint, error) {
+	if t.Keys == nil {
+		return t.Endpoint, nil
+	}
+	return t.Keys(ctx, t.Endpoint)
 }
 
 // A Resolve finds the target of a model. Its error is one line that says what
-// to do.
+// to do. It runs in the loop too, so it runs no command.
 type Resolve func(ctx context.Context, m session.Model) (Target, error)
 
 // A Speaker makes requests and sends them. It keeps one encoder, and the last
@@ -192,16 +202,25 @@ func capacity(s session.State, t Target, limit int) session.Capacity {
 func (sp *Speaker) send(ctx context.Context, s session.State, j drive.Job) drive.Result {
 	target, err := sp.resolve(ctx, s.Branch.Model)
 	if err != nil {
-		return drive.Result{Reply: &drive.Reply{Class: "error", Error: &session.ProviderError{Kind: "settings"}, Message: []byte(err.Error())}}
+		return unsent("settings", err)
 	}
 	body, err := sp.bodyOf(j.Request)
 	if err != nil {
-		return drive.Result{Reply: &drive.Reply{Class: "error", Error: &session.ProviderError{Kind: "internal"}, Message: []byte(err.Error())}}
+		return unsent("internal", err)
 	}
 	sink := sink{sp.pulses, sp.clock, j.ID}
 	sp.pulses.put(Pulse{Job: j.ID, Kind: "waiting", Began: sp.clock.Now()})
-	r := target.Adapter.Send(ctx, target.Endpoint, body, sink)
+	to, err := target.Keyed(ctx)
+	if err != nil {
+		return unsent("settings", err)
+	}
+	r := target.Adapter.Send(ctx, to, body, sink)
 	return factsOf(r, s, target, sp.clock.Now())
+}
+
+// unsent is an attempt that came to nothing before anything was sent.
+func unsent(kind string, err error) drive.Result {
+	return drive.Result{Reply: &drive.Reply{Class: "error", Error: &session.ProviderError{Kind: kind}, Message: []byte(err.Error())}}
 }
 
 func (sp *Speaker) bodyOf(q session.Seq) ([]byte, error) {

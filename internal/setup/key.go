@@ -173,6 +173,29 @@ func (s *Setup) ResolveKey(ctx context.Context, provider string) (Key, error) {
 	return Key{at.secret, at.from}, sendable(provider, at.secret)
 }
 
+// CheckKey says why there is no key, or a header none, as far as that is seen with
+// nobody asked: no command is run and no keyring opened.
+func (s *Setup) CheckKey(provider string) error {
+	p, ok := s.Provider(provider)
+	if !ok {
+		return &KeyError{provider, "is not a provider that is configured"}
+	}
+	at, err := s.findKey(provider, p)
+	if err != nil {
+		return err
+	}
+	for name, ref := range p.Headers {
+		if env, ok := ref.variable(); ok && os.Getenv(env) == "" {
+			return unsetHeader(provider, name, env)
+		}
+	}
+	return sendable(provider, at.secret)
+}
+
+func unsetHeader(provider, name, env string) error {
+	return &KeyError{provider, "header " + name + ": $" + env + " is not set or is empty"}
+}
+
 // ResolveHeaders resolves the extra headers of a provider, as ResolveKey does its key.
 func (s *Setup) ResolveHeaders(ctx context.Context, provider string) (map[string]Secret, error) {
 	p, _ := s.Provider(provider)
@@ -182,7 +205,7 @@ func (s *Setup) ResolveHeaders(ctx context.Context, provider string) (map[string
 		out[name] = ref
 		if env, ok := ref.variable(); ok {
 			if out[name] = Secret(os.Getenv(env)); out[name] == "" {
-				return nil, &KeyError{provider, "header " + name + ": $" + env + " is not set or is empty"}
+				return nil, unsetHeader(provider, name, env)
 			}
 		} else if cmd, ok := ref.command(); ok {
 			if out[name], err = runKeyCommand(ctx, provider, cmd); err != nil {

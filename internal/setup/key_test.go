@@ -201,3 +201,28 @@ func TestUsablesShowKeyStates(t *testing.T) { // SET-3, RTR-1
 		t.Error(order)
 	}
 }
+
+// What is seen with nobody asked is said; a command and the keyring are not asked.
+func TestCheckKeyRunsNothing(t *testing.T) { // PRV-7, CFG-3
+	ran := filepath.Join(t.TempDir(), "ran")
+	s := loaded(t, `{"providers": {
+		"command": {"api":"openai-chat","base_url":"https://a.example","api_key":"!touch `+ran+`; exit 1","headers":{"X-A":"!touch `+ran+`"}},
+		"unset": {"api":"openai-chat","base_url":"https://b.example","api_key":"$NO_SUCH_KEY"},
+		"header": {"api":"openai-chat","base_url":"https://c.example","api_key":"k","headers":{"X-A":"$NO_SUCH_KEY"}},
+		"none": {"api":"openai-chat","base_url":"https://d.example"},
+		"broken": {"api":"openai-chat","base_url":"https://e.example","api_key":"a\nb"},
+		"local": {"api":"openai-chat","base_url":"http://127.0.0.1:1"}
+	}}`)
+	for name, want := range map[string]string{
+		"command": "", "local": "", "unset": "$NO_SUCH_KEY is not set", "header": "header X-A: $NO_SUCH_KEY is not set",
+		"none": "has no key", "broken": "a line break", "nobody": "is not a provider",
+	} {
+		err := s.CheckKey(name)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(ran); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a command ran")
+	}
+}
