@@ -21,9 +21,12 @@ type ChangedFile struct {
 	Since         bool // it is no longer as the session left it
 }
 
-// maxDiffed is the largest side of a change that is given to be looked at, in
-// bytes.
-const maxDiffed = 1 << 20
+// How much is given to be looked at, in bytes: one side of a change, and all
+// sides together, which are in memory at once.
+const (
+	maxDiffed    = 1 << 20
+	maxDiffedAll = 32 << 20
+)
 
 // Changes lists what a session has changed in files that is not taken back, by
 // path (BRN-8). What is done to files is the folder's, whatever branch did it.
@@ -32,10 +35,11 @@ func (l *Local) Changes(ctx context.Context) (files []ChangedFile, commands int,
 	if err := l.Session.CatchUp(); err != nil {
 		return nil, 0, err
 	}
-	return l.Session.changes(ctx, l.box.Find)
+	return l.Session.changes(ctx, l.box.Find, maxDiffedAll)
 }
 
-func (s *Session) changes(ctx context.Context, find func(context.Context, string) tools.Found) ([]ChangedFile, int, error) {
+// changes are those files, with at most so many bytes of text.
+func (s *Session) changes(ctx context.Context, find func(context.Context, string) tools.Found, room int64) ([]ChangedFile, int, error) {
 	past, err := s.filesPast()
 	if err != nil {
 		return nil, 0, err
@@ -69,13 +73,8 @@ func (s *Session) changes(ctx context.Context, find func(context.Context, string
 		case n.last == (drive.Content{}):
 			f.Op = "delete"
 		}
-		f.Before, f.Why = s.sideOf(n.first)
-		if f.Why == "" {
-			f.After, f.Why = s.sideOf(n.last)
-		}
-		if f.Why != "" {
-			f.Before, f.After = "", ""
-		}
+		f.Before, f.After, f.Why = s.sidesOf(n.first, n.last, room)
+		room -= int64(len(f.Before) + len(f.After))
 		now := find(ctx, p)
 		f.Since = now.Why != "" || n.last.Why == "" && now.SHA256 != n.last.SHA256
 		out = append(out, f)
@@ -83,8 +82,20 @@ func (s *Session) changes(ctx context.Context, find func(context.Context, string
 	return out, len(past.commands), nil
 }
 
+// sidesOf are the texts of a change, or why they can't be shown.
+func (s *Session) sidesOf(first, last drive.Content, room int64) (before, after, why string) {
+	before, why = s.sideOf(first, room)
+	if why == "" {
+		after, why = s.sideOf(last, room-int64(len(before)))
+	}
+	if why != "" {
+		return "", "", why
+	}
+	return before, after, ""
+}
+
 // sideOf is a text, or why it can't be shown.
-func (s *Session) sideOf(c drive.Content) (text, why string) {
+func (s *Session) sideOf(c drive.Content, room int64) (text, why string) {
 	switch {
 	case c.Why != "":
 		return "", c.Why
@@ -92,6 +103,8 @@ func (s *Session) sideOf(c drive.Content) (text, why string) {
 		return "", ""
 	case c.Size > maxDiffed:
 		return "", "it is too large to be compared here"
+	case c.Size > room:
+		return "", "what comes before it is as much as is compared here at once"
 	}
 	b, err := s.blobs.Get(c.SHA256)
 	switch {

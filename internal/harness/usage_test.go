@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -82,7 +83,7 @@ func TestChangesOfFiles(t *testing.T) { // BRN-8
 	t.Cleanup(func() { box.Close() })
 	var got []string
 	h.record(session.Fact{Event: session.ShellRan{}, Body: []session.Part{{Bytes: []byte("make")}}})
-	files, commands, err := h.changes(context.Background(), box.Find)
+	files, commands, err := h.changes(context.Background(), box.Find, maxDiffedAll)
 	if err != nil || commands != 1 {
 		t.Errorf("%d commands, want the one that was not watched (%v)", commands, err)
 	}
@@ -97,5 +98,35 @@ func TestChangesOfFiles(t *testing.T) { // BRN-8
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("changes\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+
+	// All texts together have a limit; what is behind it is named, with the reason,
+	// and what still fits is shown.
+	const full = "what comes before it is as much as is compared here at once"
+	for _, c := range []struct {
+		room int64
+		want string
+	}{
+		{4 + 6 + 8 + 12 + 1, "gone.txt 4+0, new.txt 0+6, old.txt 8+12"},
+		{4 + 6 + 8 + 12, "gone.txt 4+0, new.txt 0+6, old.txt 8+12"},
+		{4 + 6 + 8 + 11, "gone.txt 4+0, new.txt 0+6, old.txt " + full},
+		{4 + 5, "gone.txt 4+0, new.txt " + full + ", old.txt " + full},
+		{0, "gone.txt " + full + ", new.txt " + full + ", old.txt " + full},
+	} {
+		files, _, err := h.changes(context.Background(), box.Find, c.room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range files[1:] { // bin is no text
+			s := filepath.Base(f.Path) + " " + f.Why
+			if f.Why == "" {
+				s += fmt.Sprintf("%d+%d", len(f.Before), len(f.After))
+			}
+			got = append(got, s)
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%d bytes: %s\nwant %s", c.room, s, c.want)
+		}
 	}
 }
