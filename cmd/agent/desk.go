@@ -27,11 +27,11 @@ type desk struct {
 	m      *machine
 	folder string // that the program was started in
 	ctx    context.Context
-	opts   harness.Options // of sessions that are opened next; their folder is that of the one on the screen
-	ident  tui.Identity
 
-	mu    sync.Mutex // opts, ident and m.sample too
-	path  string     // of the session to open, "" for a new one
+	mu    sync.Mutex
+	opts  harness.Options // of the session that is opened next; its folder is the desk's
+	ident tui.Identity
+	path  string // of the session to open, "" for a new one
 	open  chan struct{}
 	local *harness.Local
 	err   error
@@ -75,18 +75,15 @@ func (d *desk) start(path string) {
 	}()
 }
 
+// options are a copy: who opens a session has its own.
 func (d *desk) options() harness.Options {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.opts
 }
 
-// sample is the demo's project, "" where this is not the demo.
-func (d *desk) sample() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.m.sample
-}
+// workspace is the folder that the desk is in.
+func (d *desk) workspace() string { return d.options().Workspace }
 
 func (d *desk) opened(o harness.Options, path, branch string) (*harness.Local, error) {
 	if path == "" {
@@ -192,8 +189,9 @@ func (d *desk) OpenAt(ctx context.Context, id, branch string) (tui.Identity, err
 		}
 		return d.Branch(ctx, branch)
 	}
-	// The other one is opened first: where that fails, this one stays, and where it is.
-	o, err := d.there(path)
+	// The other one is opened first: where that fails, this one stays, and the
+	// desk in its folder.
+	o, err := d.optionsFor(path)
 	if err != nil {
 		return tui.Identity{}, err
 	}
@@ -210,9 +208,10 @@ func (d *desk) OpenAt(ctx context.Context, id, branch string) (tui.Identity, err
 	d.mu.Lock()
 	d.open = make(chan struct{})
 	close(d.open)
-	d.path, d.local, d.err, d.opts = path, l, nil, chosenAs(d.opts, o)
+	d.path, d.local, d.err = path, l, nil
 	d.ident.Session, d.ident.Notice, d.ident.Draft = id, notice, ""
 	d.ident.Workspace, d.ident.GitBranch = o.Workspace, gitBranch(o.Workspace)
+	d.opts.Workspace, d.opts.Judge, d.opts.Look, d.opts.Tools = o.Workspace, o.Judge, o.Look, o.Tools // settings may be newer by now
 	if path == "" && d.m.sample != "" {
 		d.ident.Draft = demo.Prompt
 	}
@@ -220,39 +219,30 @@ func (d *desk) OpenAt(ctx context.Context, id, branch string) (tui.Identity, err
 	return d.Identity(), nil
 }
 
-// there is how sessions run in the folder of the one that is opened next: its own,
-// or for a new one the present. The demo's project is written anew for a new one,
-// since it may be half mended by now.
-func (d *desk) there(path string) (harness.Options, error) {
-	now, sample := d.options(), d.sample()
-	folder := now.Workspace
-	var err error
+// optionsFor are those of the session that is opened next: in its own folder, or
+// for a new one in the present. The desk stays where it is: opening may fail. The
+// demo's project is written anew for a new one, since it may be half mended by now.
+func (d *desk) optionsFor(path string) (harness.Options, error) {
+	o := d.options()
+	folder := o.Workspace
 	switch {
 	case path != "":
+		var err error
 		if folder, err = folderOf(path, folder); err != nil {
-			return now, err
+			return o, err
 		}
-	case sample != "":
-		folder = sample
-	}
-	o := now
-	if folder != now.Workspace {
-		if o, err = d.m.optionsIn(folder, "tui", true); err != nil {
-			return now, err
+	case d.m.sample != "":
+		folder = d.m.sample
+		if err := renewSample(folder); err != nil {
+			return o, err
 		}
 	}
-	if path == "" && sample != "" {
-		if err := renewSample(sample); err != nil {
-			return now, err
-		}
+	if folder == o.Workspace {
+		return o, nil
 	}
-	return chosenAs(now, o), nil
-}
-
-// chosenAs are options with what was chosen since: it counts wherever one goes.
-func chosenAs(now, o harness.Options) harness.Options {
-	o.Model, o.ModelBy, o.Settings, o.Reasoning = now.Model, now.ModelBy, now.Settings, now.Reasoning
-	return o
+	there, err := d.m.optionsIn(folder, "tui", true)
+	there.Model, there.ModelBy = o.Model, o.ModelBy
+	return there, err
 }
 
 func (d *desk) Rule(ctx context.Context, call session.ItemID) (string, error) {
@@ -272,7 +262,7 @@ func (d *desk) Allow(_ context.Context, rule string) error {
 	d.m.grants.Lock()
 	d.m.granted = append(d.m.granted, rule)
 	d.m.grants.Unlock()
-	if d.sample() != "" {
+	if d.m.sample != "" {
 		return errDemoRule
 	}
 	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {

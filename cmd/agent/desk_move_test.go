@@ -1,9 +1,9 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,24 +11,22 @@ import (
 	"varve/internal/harness"
 	"varve/internal/harness/drive"
 	"varve/internal/index"
-	"varve/internal/providers/openaichat"
 	"varve/internal/session"
-	"varve/internal/setup"
 )
 
-// kept writes a session that was made in a folder, and returns its id.
-func (d *desk) kept(t *testing.T, folder string) string {
+// sessionIn records a session in a folder, and returns its id.
+func (d *desk) sessionIn(t *testing.T, folder, title string) string {
 	t.Helper()
-	o := d.options()
-	o.Workspace, o.Model = folder, session.Model{Provider: "p", API: openaichat.API, Model: "m"}
-	o.Resolve = func(context.Context, session.Model) (harness.Target, error) {
-		return harness.Target{Adapter: openaichat.Adapter{}}, nil
+	o, err := d.m.optionsIn(folder, "tui", true)
+	if err != nil {
+		t.Fatal(err)
 	}
+	o.Model = session.Model{Provider: "ollama", API: "openai-chat", Model: "m"}
 	l, err := harness.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Submit(t.Context(), drive.Rename{Title: []byte("of " + filepath.Base(folder))}); err != nil {
+	if err := l.Submit(t.Context(), drive.Rename{Title: []byte(title)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -37,169 +35,106 @@ func (d *desk) kept(t *testing.T, folder string) string {
 	return l.ID()
 }
 
-// looked says what a session takes for its instructions.
-func looked(t *testing.T, look func(context.Context) (harness.Assembly, error)) string {
+// newFolder is a folder with instructions of its own.
+func newFolder(t *testing.T, says string) string {
 	t.Helper()
-	a, err := look(t.Context())
+	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s []string
-	for _, text := range a.Texts {
-		s = append(s, string(text))
-	}
-	return strings.Join(s, "\n")
-}
-
-// A session that can't be gone to leaves the desk where it was: its folder, its
-// instructions, and where tools run next.
-func TestMoveThatFailsStays(t *testing.T) { // BRW-4
-	d := newTestDesk(t)
-	here, elsewhere := d.options().Workspace, t.TempDir()
-	for dir, text := range map[string]string{here: "Those of here.", elsewhere: "Those of elsewhere."} {
-		if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	staying := d.options().Look
-	id, mine := d.kept(t, elsewhere), d.kept(t, here)
-	if _, err := d.OpenAt(t.Context(), mine, ""); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte(says), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at := func(folder, text string) {
+	return dir
+}
+
+// A session that can't be opened leaves the desk in its folder, with that folder's
+// instructions; and one that can leaves the instructions of the one before alone.
+func TestOpenThatFailsStays(t *testing.T) { // BRW-4, PROMPT-2
+	d := newTestDesk(t)
+	here, there := d.workspace(), newFolder(t, "Of the other folder.")
+	id := d.sessionIn(t, there, "elsewhere")
+	says := func(o harness.Options) string {
 		t.Helper()
-		if got := d.options().Workspace; got != folder {
-			t.Errorf("it is in %s", got)
-		}
-		if got := d.Identity().Workspace; got != folder {
-			t.Errorf("it says %s", got)
-		}
-		if got := looked(t, d.options().Look); !strings.Contains(got, text) {
-			t.Errorf("its instructions are %q", got)
-		}
-		if got := d.m.workspace; got != here {
-			t.Errorf("the program itself went to %s", got)
-		}
-	}
-	if _, err := d.OpenAt(t.Context(), id, "no such branch"); err == nil {
-		t.Fatal("a branch that is not there was opened")
-	}
-	at(here, "Those of here.")
-	if l, err := d.at(t.Context()); err != nil || l.ID() != mine {
-		t.Fatal("another session is open", err)
-	}
-
-	d.m.alter(func(set *setup.Setup) { set.Permissions.Deny = []string{"bash(("} })
-	if _, err := d.OpenAt(t.Context(), id, ""); err == nil {
-		t.Fatal("it went, with rules that can't be read")
-	}
-	at(here, "Those of here.")
-	d.m.alter(func(set *setup.Setup) { set.Permissions.Deny = nil })
-
-	if _, err := d.OpenAt(t.Context(), id, ""); err != nil {
-		t.Fatal(err)
-	}
-	at(elsewhere, "Those of elsewhere.")
-	if _, err := d.Branch(t.Context(), session.MainBranch); err != nil {
-		t.Fatal(err)
-	}
-	at(elsewhere, "Those of elsewhere.")
-	if got := looked(t, staying); !strings.Contains(got, "Those of here.") {
-		t.Errorf("a session that was begun here looks elsewhere: %q", got)
-	}
-}
-
-// Lists are made, files are completed and settings are saved while another session
-// is opened: `go test -race` sees it where two of them share a folder unlocked.
-func TestDeskIsAskedWhileItMoves(t *testing.T) { // BRW-1, BRW-4
-	d := newTestDesk(t)
-	here, elsewhere := d.options().Workspace, t.TempDir()
-	ids := []string{d.kept(t, elsewhere), d.kept(t, here)}
-	var rows []index.Info
-	for _, id := range ids {
-		path, err := index.Find(d.m.folders.Data, id)
+		a, err := o.Look(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		row, _ := index.Look(path)
-		rows = append(rows, row)
+		var all strings.Builder
+		for _, b := range a.Texts {
+			all.Write(b)
+		}
+		return all.String()
 	}
-	over := make(chan struct{})
+	before := d.options()
+	if _, err := d.OpenAt(t.Context(), id, "gone"); err == nil {
+		t.Fatal("a branch that is not there was opened")
+	}
+	if got := d.Identity().Workspace; got != here || d.workspace() != here {
+		t.Errorf("the desk is in %s and %s, not in %s", got, d.workspace(), here)
+	}
+	if s := says(before); strings.Contains(s, "Of the other folder.") {
+		t.Error("the session that stays has the instructions of the other folder")
+	}
+	got, err := d.OpenAt(t.Context(), id, "")
+	if err != nil || got.Workspace != there || d.workspace() != there {
+		t.Fatalf("it is in %s and %s, %v", got.Workspace, d.workspace(), err)
+	}
+	if s := says(d.options()); !strings.Contains(s, "Of the other folder.") {
+		t.Error("the session has not the instructions of its folder")
+	}
+	if s := says(before); strings.Contains(s, "Of the other folder.") {
+		t.Error("the session before has the instructions of the other folder")
+	}
+	if a, b := before.Tools.TempDir, d.options().Tools.TempDir; a != b {
+		t.Errorf("the process has two temporary folders: %s and %s", a, b) // SEC-10
+	}
+}
+
+// What reads the folder may do so while another one is gone to: `go test -race` sees
+// it where it may not.
+func TestFolderIsReadWhileMoving(t *testing.T) { // BRW-1
+	d := newTestDesk(t)
+	var ids []string
+	var rows []index.Info
+	for _, folder := range []string{d.workspace(), newFolder(t, "There.")} {
+		id := d.sessionIn(t, folder, "a title")
+		ids, rows = append(ids, id), append(rows, index.Info{ID: id, Workspace: session.PathKey(folder)})
+	}
+	moved := make(chan struct{})
 	var all sync.WaitGroup
-	for _, ask := range []func(){
-		func() {
-			n := 0
-			for _, s := range d.browsed(index.Update{Rows: rows}).Sessions {
-				if s.Here {
-					n++
-				}
-			}
-			if n != 1 {
-				t.Errorf("%d sessions are of the folder that is shown", n)
-			}
-		},
+	for _, read := range []func(){
+		func() { d.browsed(index.Update{Rows: rows}) },
 		func() { _, _ = d.Files(t.Context()) },
+		func() { _, _ = d.ExportAt(t.Context(), ids[0], session.MainBranch, "out/") },
 		func() { _ = d.renewed() },
-		func() { d.Identity() },
 	} {
 		all.Go(func() {
 			for {
 				select {
-				case <-over:
+				case <-moved:
 					return
 				default:
-					ask()
+					read()
 				}
 			}
 		})
 	}
-	for i := range 10 {
-		if _, err := d.OpenAt(t.Context(), ids[i%2], ""); err != nil {
-			t.Error(err)
+	for range 3 {
+		for _, id := range ids {
+			if _, err := d.OpenAt(t.Context(), id, ""); err != nil {
+				t.Error(err)
+			}
+			if _, err := d.Branch(t.Context(), session.MainBranch); err != nil {
+				t.Error(err)
+			}
 		}
 	}
-	close(over)
+	close(moved)
 	all.Wait()
-}
-
-// Every session of a process has the same folder for temporary files: the one that
-// is removed at its end. Folders of processes that are gone are removed, and no
-// others.
-func TestTemporaryFolders(t *testing.T) { // SEC-10
-	d := newTestDesk(t)
-	first := d.options().Tools.TempDir
-	parent := filepath.Dir(first)
-	id := d.kept(t, t.TempDir())
-	if _, err := d.OpenAt(t.Context(), id, ""); err != nil {
-		t.Fatal(err)
-	}
-	if got := d.options().Tools.TempDir; got != first {
-		t.Errorf("a session elsewhere has %s besides %s", filepath.Base(got), filepath.Base(first))
-	}
-	for _, name := range []string{"999999999-gone", "somebody-elses"} {
-		if err := os.Mkdir(filepath.Join(parent, name), 0o700); err != nil {
-			t.Fatal(err)
+	for _, r := range d.browsed(index.Update{Rows: rows}).Sessions {
+		if r.Here != slices.Contains(ids[1:], r.ID) {
+			t.Errorf("%s is of this folder: %v", r.Workspace, r.Here)
 		}
-	}
-	another, err := newMachine(&flags{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := another.privateTemp()
-	if err != nil || second == first {
-		t.Fatal(second, err)
-	}
-	for path, there := range map[string]bool{
-		first: true, second: true, filepath.Join(parent, "999999999-gone"): false, filepath.Join(parent, "somebody-elses"): true,
-	} {
-		if _, err := os.Stat(path); (err == nil) != there {
-			t.Errorf("%s: %v", filepath.Base(path), err)
-		}
-	}
-	if err := os.RemoveAll(first); err != nil {
-		t.Fatal(err)
-	}
-	if third, err := d.m.privateTemp(); err != nil || third == first {
-		t.Errorf("one that was taken away is given out: %s, %v", third, err)
 	}
 }

@@ -30,7 +30,7 @@ func (m *machine) settingsInfo(ctx context.Context, set *setup.Setup) tui.Settin
 	info := tui.SettingsInfo{Set: set, Providers: set.Usables()}
 	list := set.Routing.SummarizationModels
 	info.Summarizers = make([]tui.Summarizer, len(list))
-	// A key may be a command that takes its time.
+	// A server on this machine may take its time.
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -89,12 +89,17 @@ func (d *desk) renewed() error {
 	return nil
 }
 
-// errDemoSaves refuses what would outlive the demo.
-var errDemoSaves = errors.New("settings are not changed in the demo; nothing is saved")
+// unsaved refuses what the demo would leave behind: it is somebody's machine.
+func (m *machine) unsaved(what string) error {
+	if m.sample == "" {
+		return nil
+	}
+	return errors.New(what + " in the demo; nothing is saved")
+}
 
 func (d *desk) change(edits []tui.SettingEdit) error {
-	if d.sample() != "" {
-		return errDemoSaves
+	if err := d.m.unsaved("settings are not changed"); err != nil {
+		return err
 	}
 	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
 		for _, e := range edits {
@@ -156,7 +161,7 @@ func newRules(was, to []byte) error {
 }
 
 func (d *desk) StoreKey(ctx context.Context, provider, key string) (tui.SettingsInfo, error) {
-	err := d.storeKey(ctx, provider, key)
+	err := d.m.storeKey(ctx, provider, key)
 	if err == nil {
 		err = d.renewed()
 	}
@@ -164,11 +169,11 @@ func (d *desk) StoreKey(ctx context.Context, provider, key string) (tui.Settings
 	return info, errors.Join(err, lerr)
 }
 
-func (d *desk) storeKey(ctx context.Context, provider, key string) error {
-	if d.sample() != "" {
-		return errDemoSaves
+func (m *machine) storeKey(ctx context.Context, provider, key string) error {
+	if err := m.unsaved("keys are not kept"); err != nil {
+		return err
 	}
-	return d.m.settings().StoreKey(ctx, provider, setup.Secret(strings.TrimSpace(key)))
+	return m.settings().StoreKey(ctx, provider, setup.Secret(strings.TrimSpace(key)))
 }
 
 func (d *desk) Models(ctx context.Context) ([]tui.ModelInfo, error) {
@@ -181,12 +186,12 @@ func (d *desk) KnownModels(context.Context) ([]tui.ModelInfo, string, error) {
 	return rows, note, errors.Join(err, catalogueProblem())
 }
 
-func (d *desk) Prefer(_ context.Context, model session.Model, how tui.Preference) error {
-	switch {
-	case d.sample() == "":
-		return d.m.prefer(model, how)
-	case how == tui.Used: // nobody asked for it to be noted
-		return nil
+func (d *desk) Prefer(ctx context.Context, model session.Model, how tui.Preference) error {
+	if err := d.m.unsaved("favourites are not kept"); err != nil {
+		if how == tui.Used {
+			return nil // nobody asked for it
+		}
+		return err
 	}
-	return errDemoSaves
+	return d.m.prefer(ctx, model, how)
 }

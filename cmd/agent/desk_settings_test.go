@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"varve/internal/session"
@@ -65,15 +67,26 @@ func TestDeskChangesSettings(t *testing.T) { // SET-1, SET-2, SET-4, case CFG-07
 		}
 	}
 	// It counts for sessions that begin in this window from now on.
-	if _, err = d.Change(t.Context(), []tui.SettingEdit{
+	if info, err = d.Change(t.Context(), []tui.SettingEdit{
 		{At: setup.Path{"context", "compaction", "threshold_tokens"}, To: []byte(`90000`)},
 		{At: setup.Path{"model", "provider"}, To: []byte(`"ollama"`)},
 		{At: setup.Path{"model", "model"}, To: []byte(`"small"`)},
+		{At: setup.Path{"permissions", "deny"}, To: []byte(`["bash(rm:*)"]`)},
+		{At: setup.Path{"permissions", "allow"}, To: []byte(`["bash(ls)"]`)},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	if n := d.opts.Settings.Compaction.Threshold; n == nil || *n != 90_000 || d.opts.Model.Model != "small" || len(d.opts.Settings.Summarizers) != 2 {
 		t.Errorf("%+v", d.opts.Settings)
+	}
+	// What is taken out stands as the default again: lists too.
+	for _, path := range []setup.Path{{"permissions", "deny"}, {"permissions", "allow"}, sums} {
+		if _, err = d.Change(t.Context(), []tui.SettingEdit{{At: path, Was: info.Set.Raw(path), To: nil}}); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if now := read(); strings.Contains(now, "summarization_models") || strings.Contains(now, "bash(rm:*)") {
+		t.Errorf("%s", now)
 	}
 	before = read()
 	d.m.sample = "demo"
@@ -94,6 +107,52 @@ func TestSettingsFolderIsReadOnly(t *testing.T) { // SET-1: a failed save leaves
 	info, err := d.Change(t.Context(), []tui.SettingEdit{{At: setup.Path{"appearance", "theme"}, To: []byte(`"light"`)}})
 	if err == nil || info.Set.Appearance.Theme != "auto" {
 		t.Errorf("%v, %v", err, info.Set.Appearance)
+	}
+}
+
+// The demo leaves nothing behind: no key and no favourite, though the models that it
+// uses are used without a word.
+func TestDemoKeepsNothing(t *testing.T) { // PRV-11, SEC-2
+	d := newTestDesk(t)
+	d.m.sample = t.TempDir()
+	real := session.Model{Provider: "openai", API: "openai-chat", Model: "m"}
+	_, err := d.StoreKey(t.Context(), "openai", "sk-real")
+	_, taken := d.Take(t.Context(), "openai", "sk-real")
+	for what, err := range map[string]error{
+		"a key": err, "a key of the first run": taken, "a favourite": d.Prefer(t.Context(), real, tui.Favourite), "none": d.Prefer(t.Context(), real, tui.NoFavourite),
+	} {
+		if err == nil || !strings.HasSuffix(err.Error(), "in the demo; nothing is saved") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := d.Prefer(t.Context(), real, tui.Used); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.UseModel(t.Context(), real); err != nil {
+		t.Error(err)
+	}
+	for _, path := range []string{filepath.Join(d.m.folders.State, "keys", "openai"), d.m.preferredPath(), d.m.settings().Path} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
+	}
+}
+
+// Windows that note models at once lose none of them.
+func TestFavouritesOfWindows(t *testing.T) { // SET-3
+	d := newTestDesk(t)
+	const n = 8
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := d.Prefer(t.Context(), session.Model{Provider: "p", Model: strconv.Itoa(i)}, tui.Favourite); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if p, err := d.m.preferred(); err != nil || len(p.Favourites) != n {
+		t.Errorf("%v, %v", p.Favourites, err)
 	}
 }
 

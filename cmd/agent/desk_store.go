@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
@@ -22,13 +25,10 @@ import (
 const (
 	historyLines  = 1000
 	historyOthers = 300
-)
 
-// A history of more lines or bytes is cut to half of that when it is read next: it
-// is read whole at each start.
-const (
-	historyMost  = 10_000
-	historyBytes = 8 << 20
+	// A file with more lines than historyMost is cut to the newest historyKept.
+	historyMost = 10_000
+	historyKept = 5_000
 )
 
 // A historyLine is what was written, and in which folder. Lines of earlier
@@ -145,7 +145,7 @@ func (d *desk) saveDraft(text string) error {
 
 func (d *desk) historyPath() string { return filepath.Join(d.m.folders.State, "history.jsonl") }
 
-func (d *desk) Remember(_ context.Context, line string) error {
+func (d *desk) Remember(ctx context.Context, line string) error {
 	if err := setup.Private(d.m.folders.State); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (d *desk) Remember(_ context.Context, line string) error {
 	if err != nil {
 		return err
 	}
-	return locked(d.historyPath(), func() error {
+	return locked(ctx, d.historyPath(), func() error {
 		f, err := os.OpenFile(d.historyPath(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err
@@ -163,53 +163,75 @@ func (d *desk) Remember(_ context.Context, line string) error {
 	})
 }
 
+// trimHistory leaves the newest lines of a file that has grown long. Whoever adds
+// a line meanwhile waits, so that none is lost.
+func (d *desk) trimHistory(ctx context.Context) error {
+	return locked(ctx, d.historyPath(), func() error {
+		b, err := os.ReadFile(d.historyPath())
+		if err != nil || bytes.Count(b, []byte{'\n'}) <= historyMost {
+			return err // another window was first
+		}
+		from := len(b)
+		for range historyKept + 1 {
+			from = bytes.LastIndexByte(b[:from], '\n')
+		}
+		return renameio.WriteFile(d.historyPath(), b[from+1:], 0o600, renameio.WithTempDir(d.m.folders.State))
+	})
+}
+
+// lockWait is how long another window may hold a file of the state folder.
+var lockWait = 2 * time.Second
+
+// locked does something to a file of the state folder while no other window of
+// the program does. The lock is a file beside it, which stays.
+func locked(ctx context.Context, path string, do func() error) error {
+	l := flock.New(path+".lock", flock.SetPermissions(0o600))
+	wait, stop := context.WithTimeout(ctx, lockWait)
+	defer stop()
+	ok, err := l.TryLockContext(wait, 5*time.Millisecond)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("another window has held %s for %s", l.Path(), lockWait)
+	case err != nil || !ok:
+		return do() // no locks here: as good as it can be
+	}
+	defer l.Close()
+	return do()
+}
+
 // History returns the lines of other folders before those of this one, so that
 // a walk or a search from the newest on finds this folder's first (TUI-4).
-func (d *desk) History(context.Context) ([]string, error) {
-	b, err := os.ReadFile(d.historyPath())
+func (d *desk) History(ctx context.Context) ([]string, error) {
+	f, err := os.Open(d.historyPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	defer f.Close()
 	var here, others []string
-	n := 0
-	for line := range bytes.Lines(b) {
-		n++
+	lines := 0
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 4<<20)
+	for sc.Scan() {
+		lines++
 		var l historyLine
 		switch {
-		case json.Unmarshal(line, &l) != nil || l.Line == "":
+		case json.Unmarshal(sc.Bytes(), &l) != nil || l.Line == "":
 		case l.Folder == d.folder:
 			here = append(here, l.Line)
 		default:
 			others = append(others, l.Line)
 		}
 	}
-	if n > historyMost || len(b) > historyBytes {
-		err = d.trimHistory()
-	}
 	room := max(historyLines-len(here), historyOthers)
 	others = others[max(len(others)-room, 0):]
 	here = here[max(len(here)-(historyLines-len(others)), 0):]
-	return append(others, here...), err
-}
-
-// trimHistory leaves of a long history its newest lines, as they stand.
-func (d *desk) trimHistory() error {
-	return locked(d.historyPath(), func() error {
-		b, err := os.ReadFile(d.historyPath())
-		if err != nil {
-			return err
-		}
-		from := len(b)
-		for n := 0; from > 0 && n < historyMost/2; n++ {
-			at := bytes.LastIndexByte(b[:from-1], '\n') + 1
-			if len(b)-at > historyBytes/2 && n > 0 {
-				break
-			}
-			from = at
-		}
-		return renameio.WriteFile(d.historyPath(), b[from:], 0o600, renameio.WithTempDir(d.m.folders.State))
-	})
+	if lines > historyMost {
+		_ = d.trimHistory(ctx) // the next start tries again
+	}
+	return append(others, here...), sc.Err()
 }

@@ -16,7 +16,7 @@ const maxFiles = 20_000
 // Files asks git, so that ignored files are left out; elsewhere it walks.
 // Repository settings can't make git run anything (SEC-4).
 func (d *desk) Files(ctx context.Context) ([]string, error) {
-	folder := d.options().Workspace
+	folder := d.workspace()
 	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")

@@ -76,17 +76,17 @@ func (m *machine) doctor(ctx context.Context, e *env) error {
 		say(false, "model", asStarted(err.Error()))
 		fprintln(e.out, asStarted("      choose one: `agent models` lists them; `agent config set model.provider NAME` and `agent config set model.model NAME` keep the choice"))
 	default:
-		to, err := m.endpoint(ctx, model)
+		t, err := m.reach(ctx, model)
 		if err != nil {
 			say(false, "model", asStarted(err.Error()))
 			break
 		}
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		if _, err := openaichat.Models(ctx, to); err != nil {
+		if _, err := openaichat.Models(ctx, t.Endpoint); err != nil {
 			say(false, "provider", words.OneLine(err.Error()))
 		} else {
-			say(true, "provider", model.String()+" answers at "+to.BaseURL)
+			say(true, "provider", model.String()+" answers at "+t.Endpoint.BaseURL)
 		}
 	}
 	for _, tool := range []string{"sh", "git"} {

@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
+
+	"varve/internal/setup"
 )
 
 // What faults that were planted by hand showed to be held by no test.
@@ -27,5 +31,45 @@ func TestSecretPaths(t *testing.T) { // SEC-2
 		if got := shownValue(key, []byte(`"sk-1"`)); (got == "•••") != secret {
 			t.Errorf("%q is shown as %s", key, got)
 		}
+	}
+}
+
+// Temporary folders of processes that are gone are removed, and no others.
+func TestTemporaryFoldersOfTheLiving(t *testing.T) { // SEC-10
+	d := newTestDesk(t)
+	first, err := d.m.privateTemp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := filepath.Dir(first)
+	for _, name := range []string{"999999999-gone", "somebody-elses"} {
+		if err := os.Mkdir(filepath.Join(parent, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second, err := d.m.privateTemp()
+	if err != nil || second == first {
+		t.Fatal(second, err)
+	}
+	for path, there := range map[string]bool{
+		first: true, second: true, filepath.Join(parent, "999999999-gone"): false, filepath.Join(parent, "somebody-elses"): true,
+	} {
+		if _, err := os.Stat(path); (err == nil) != there {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
+	}
+}
+
+// A session that can't be gone to leaves the desk where it was.
+func TestMoveThatFailsStays(t *testing.T) { // BRW-4
+	d := newTestDesk(t)
+	was := d.workspace()
+	d.m.sample = t.TempDir()
+	d.m.alter(func(set *setup.Setup) { set.Permissions.Deny = []string{"bash(("} })
+	if _, err := d.optionsFor(""); err == nil {
+		t.Fatal("it went, with rules that can't be read")
+	}
+	if d.workspace() != was {
+		t.Errorf("it is in %s now", d.workspace())
 	}
 }

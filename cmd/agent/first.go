@@ -35,11 +35,11 @@ func (d *desk) Offers(ctx context.Context) ([]tui.Offer, error) {
 			wg.Go(func() {
 				ask, cancel := context.WithTimeout(ctx, 400*time.Millisecond)
 				defer cancel()
-				to, err := d.m.endpoint(ask, session.Model{Provider: u.Name, API: u.API})
+				t, err := d.m.reach(ask, session.Model{Provider: u.Name, API: u.API})
 				if err != nil {
 					return
 				}
-				infos, err := openaichat.Models(ask, to)
+				infos, err := openaichat.Models(ask, t.Endpoint)
 				o := tui.Offer{ID: u.Name, Title: "Use the local server " + u.Name, Detail: fmt.Sprintf("%s, %d model(s)", u.BaseURL, len(infos))}
 				if err != nil {
 					o.Detail = "no answer at " + u.BaseURL
@@ -68,7 +68,7 @@ func (d *desk) Take(ctx context.Context, id, secret string) (tui.Identity, error
 		return d.takeDemo(ctx)
 	}
 	if secret != "" {
-		if err := d.storeKey(ctx, id, secret); err != nil {
+		if err := d.m.storeKey(ctx, id, secret); err != nil {
 			return tui.Identity{}, err
 		}
 		if err := d.m.reload(); err != nil {
@@ -99,8 +99,9 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 	if err := d.Close(); err != nil {
 		return tui.Identity{}, err
 	}
+	d.m.sample, d.m.script = dir, true
 	d.mu.Lock()
-	d.opts, d.m.sample, d.m.script = o, dir, true
+	d.opts = o
 	d.ident.Workspace, d.ident.GitBranch, d.ident.Model, d.ident.Script, d.ident.Setup = dir, "", o.Model, true, false
 	d.ident.Notice, d.ident.Session, d.ident.Draft = d.m.notice, "", demo.Prompt
 	d.start("")
@@ -109,9 +110,9 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 	return d.Identity(), err
 }
 
-// UseModel makes a model the user's choice.
+// UseModel makes a model the user's choice: in the demo, until its end.
 func (d *desk) UseModel(ctx context.Context, m session.Model) (tui.Identity, error) {
-	if _, ok := d.m.demo[m.Provider]; !ok {
+	if _, ok := d.m.demo[m.Provider]; !ok && d.m.sample == "" {
 		err := setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
 			if err := dr.Set(setup.Path{"model", "provider"}, m.Provider); err != nil {
 				return err

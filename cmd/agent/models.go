@@ -98,10 +98,10 @@ func (m *machine) asked(ctx context.Context, u setup.Usable) []tui.ModelInfo {
 	ask, cancel := context.WithTimeout(ctx, askModels)
 	defer cancel()
 	model := session.Model{Provider: u.Name, API: u.API}
-	to, err := m.endpoint(ask, model)
+	t, err := m.reach(ask, model)
 	if err == nil {
 		var infos []openaichat.ModelInfo
-		if infos, err = openaichat.Models(ask, to); err == nil {
+		if infos, err = openaichat.Models(ask, t.Endpoint); err == nil {
 			return m.of(u, infos)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,22 +47,18 @@ func (m *machine) preferred() (preferred, error) {
 	return p, nil
 }
 
-// prefer notes what was done with a model. What other windows note meanwhile stays.
-func (m *machine) prefer(model session.Model, how tui.Preference) error {
+// prefer notes what was done with a model.
+func (m *machine) prefer(ctx context.Context, model session.Model, how tui.Preference) error {
 	if err := setup.Private(m.folders.State); err != nil {
 		return err
 	}
-	return locked(m.preferredPath(), func() error {
-		p, _ := m.preferred() // what can't be read is written anew
-		b, err := json.Marshal(p.with(setup.ModelRef{Provider: model.Provider, Model: model.Model}, how))
-		if err != nil {
-			return err
-		}
-		return renameio.WriteFile(m.preferredPath(), append(b, '\n'), 0o600, renameio.WithTempDir(m.folders.State))
-	})
+	// Another window may note something at the same time: what it wrote is read first.
+	return locked(ctx, m.preferredPath(), func() error { return m.noteModel(model, how) })
 }
 
-func (p preferred) with(ref setup.ModelRef, how tui.Preference) preferred {
+func (m *machine) noteModel(model session.Model, how tui.Preference) error {
+	p, _ := m.preferred() // what can't be read is written anew
+	ref := setup.ModelRef{Provider: model.Provider, Model: model.Model}
 	gone := func(list []setup.ModelRef) []setup.ModelRef {
 		return slices.DeleteFunc(list, func(r setup.ModelRef) bool { return r == ref })
 	}
@@ -74,7 +71,11 @@ func (p preferred) with(ref setup.ModelRef, how tui.Preference) preferred {
 	case tui.NoFavourite:
 		p.Favourites = gone(p.Favourites)
 	}
-	return p
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return renameio.WriteFile(m.preferredPath(), append(b, '\n'), 0o600, renameio.WithTempDir(m.folders.State))
 }
 
 // noted marks rows with what is noted of their models.

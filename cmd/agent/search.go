@@ -80,9 +80,7 @@ func (m *machine) turnOf(s index.Info) string {
 }
 
 // here says whether a session belongs to this folder.
-func (m *machine) here(s index.Info) bool { return isIn(s, m.workspace) }
-
-func isIn(s index.Info, folder string) bool { return s.Workspace == session.PathKey(folder) }
+func (m *machine) here(s index.Info) bool { return s.Workspace == session.PathKey(m.workspace) }
 
 func (m *machine) query(text string) index.Query {
 	return index.Query{Text: text, Content: content.Open(m.folders.Data).Open}

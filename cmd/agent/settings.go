@@ -122,7 +122,7 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t, err := m.resolve(c.Context(), model)
+			t, err := m.reach(c.Context(), model)
 			if err != nil {
 				return exit(exitUsage, "%w", err)
 			}
@@ -130,11 +130,7 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 			if window.Source != "setting" { // the provider's report goes before the catalogue (PRV-8)
 				ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
 				defer cancel()
-				to, err := t.Keyed(ctx)
-				if err != nil {
-					return exit(exitUsage, "%w", err)
-				}
-				if info, err := openaichat.Window(ctx, to, model.Model); err == nil && info.Window > 0 {
+				if info, err := openaichat.Window(ctx, t.Endpoint, model.Model); err == nil && info.Window > 0 {
 					window = session.Capacity{N: info.Window, Source: "reported by " + info.WindowSource}
 				}
 			}

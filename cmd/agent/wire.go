@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -52,7 +53,7 @@ type machine struct {
 	goOn      bool     // go on with the paused turn
 	windows   windows  // what servers on this machine have told
 	temps     sync.Mutex
-	temp      string // of this process; see privateTemp
+	temp      string // the process's folder for commands, "" while there is none
 }
 
 func newMachine(f *flags) (*machine, error) {
@@ -137,7 +138,8 @@ func (m *machine) warn(e *env) {
 	}
 }
 
-// follow goes to the folder of a session, before anything runs in this one.
+// follow goes to the folder of a session. It is for the start: who opens sessions
+// later asks folderOf.
 func (m *machine) follow(path string) error {
 	folder, err := folderOf(path, m.workspace)
 	if err == nil {
@@ -147,17 +149,101 @@ func (m *machine) follow(path string) error {
 }
 
 // folderOf is the folder of a session, where it was made: its files are there,
-// whatever folder the program was started in. It is here where the session does
-// not say. What is wrong with the file itself is told when it is opened.
-func folderOf(path, here string) (string, error) {
+// whatever folder is ours. What is wrong with the file itself is told when it is
+// opened.
+func folderOf(path, ours string) (string, error) {
 	info, _ := index.Look(path)
-	if info.Damage != "" || info.Workspace == "" || info.Workspace == session.PathKey(here) || strings.HasPrefix(info.Workspace, "sha256:") {
-		return here, nil
+	if info.Damage != "" || info.Workspace == "" || info.Workspace == session.PathKey(ours) || strings.HasPrefix(info.Workspace, "sha256:") {
+		return ours, nil
 	}
 	if st, err := os.Stat(info.Workspace); err != nil || !st.IsDir() {
 		return "", exit(exitUsage, "the session's folder %s is not there any more: bring it back, or read the session with `agent session show %s`", info.Workspace, info.ID)
 	}
 	return info.Workspace, nil
+}
+
+// resolve finds a model's endpoint, just before it is used. Its key comes with the
+// request alone: [harness.Target].
+func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Target, error) {
+	return m.resolveBy(ctx, m.settings(), model)
+}
+
+func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session.Model) (harness.Target, error) {
+	_, playing := m.demo[model.Provider]
+	switch {
+	case model == (session.Model{}):
+		return harness.Target{}, exit(exitUsage, "no model is chosen: choose one with Alt+P, --model provider/model or `agent config set model.provider …`; `agent demo` needs none")
+	case !playing && player(model.String()) != "":
+		return harness.Target{}, exit(exitUsage, "%s", m.whose(model.String()))
+	case model.API == "" && !playing: // a provider that nobody knew when the model was named
+		return harness.Target{}, noProvider(model, set)
+	case model.API != openaichat.API:
+		return harness.Target{}, fmt.Errorf("%s speaks %s, which this version does not: choose a model of kind %s", model, model.API, openaichat.API)
+	}
+	t := harness.Target{Adapter: openaichat.Adapter{}, Window: session.Capacity{Source: "none"}}
+	if ep, ok := m.demo[model.Provider]; ok {
+		t.Endpoint = ep
+		t.Window = session.Capacity{N: ep.Window, Source: "setting"}
+		return t, nil
+	}
+	p, ok := set.Provider(model.Provider)
+	if !ok {
+		return t, noProvider(model, set)
+	}
+	ready, err := set.CheckKey(model.Provider)
+	if err != nil {
+		return t, err
+	}
+	client, err := m.client()
+	if err != nil {
+		return t, err
+	}
+	t.Endpoint = providers.Endpoint{
+		Client: client, Provider: model.Provider, BaseURL: p.BaseURL, StallTimeout: p.StallTimeout,
+	}
+	t.Endpoint.Profile = openaichat.ProfileFor(model.Provider, p.BaseURL).Name
+	limits := set.Limits(setup.ModelRef{Provider: model.Provider, Model: model.Model})
+	if known, ok := published(model, p.BaseURL); ok && known.Window > 0 {
+		t.Window = session.Capacity{N: known.Window, Source: "catalogue"}
+	}
+	asks := limits.ContextWindow == nil && p.Local()
+	t.Key = func(ctx context.Context, to *providers.Endpoint) error {
+		err := sign(ctx, set, to)
+		if err == nil && asks && !ready { // the key that was had for a request does for this too
+			m.windows.begin(*to, model.Model)
+		}
+		return err
+	}
+	if asks {
+		if n := m.windows.reported(ctx, t, model.Model, ready); n > 0 {
+			t.Window = session.Capacity{N: n, Source: "reported"}
+		}
+	}
+	if limits.ContextWindow != nil {
+		t.Window = session.Capacity{N: *limits.ContextWindow, Source: "setting"}
+		t.Endpoint.Window = *limits.ContextWindow
+	}
+	if limits.MaxOutputTokens != nil {
+		t.OutputLimit = *limits.MaxOutputTokens
+	}
+	return t, nil
+}
+
+// client speaks to providers, nil for the shared one. A private CA's file is
+// looked for in the settings' folder.
+func (m *machine) client() (*http.Client, error) {
+	file := m.settings().Network.CAFile
+	if file == "" {
+		return nil, nil
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(filepath.Dir(m.folders.Setup()), file)
+	}
+	c, err := providers.Trusting(file)
+	if err != nil {
+		return nil, fmt.Errorf("network.ca_file: %w", err)
+	}
+	return c, nil
 }
 
 // rules are the user's own. A rule that can't be read grants nothing, and is
@@ -199,13 +285,12 @@ func (m *machine) options(iface string, interactive bool) (harness.Options, erro
 	return m.optionsIn(m.workspace, iface, interactive)
 }
 
-// optionsIn are how sessions run in a folder. They keep it, wherever the program
-// goes next.
+// optionsIn are how sessions run in a folder, wherever the machine is by then.
 func (m *machine) optionsIn(folder, iface string, interactive bool) (harness.Options, error) {
 	if err := badRules(m.settings()); err != nil {
 		return harness.Options{}, err
 	}
-	temp, err := m.privateTemp()
+	temp, err := m.commandTemp()
 	if err != nil {
 		return harness.Options{}, err
 	}
@@ -239,16 +324,22 @@ func (m *machine) commandEnv() []string {
 	})
 }
 
-// privateTemp is a folder of this process for commands' temporary files, with
-// an unpredictable name, under the private state folder (SEC-10). It is made once,
-// for all sessions that the process opens. Folders of processes that died are
-// removed.
-func (m *machine) privateTemp() (string, error) {
+// commandTemp is the one folder for commands that this process has, in however
+// many folders it works: who made it removes it.
+func (m *machine) commandTemp() (dir string, err error) {
 	m.temps.Lock()
 	defer m.temps.Unlock()
-	if st, err := os.Lstat(m.temp); m.temp != "" && err == nil && st.IsDir() {
+	if st, err := os.Lstat(m.temp); err == nil && st.IsDir() {
 		return m.temp, nil
 	}
+	m.temp, err = m.privateTemp()
+	return m.temp, err
+}
+
+// privateTemp is a folder of this process for commands' temporary files, with
+// an unpredictable name, under the private state folder (SEC-10). Folders of
+// processes that died are removed.
+func (m *machine) privateTemp() (string, error) {
 	parent := filepath.Join(m.folders.State, "tmp")
 	if err := setup.Private(parent); err != nil {
 		return "", exit(exitFailed, "no temporary folder: %w", err)
@@ -267,7 +358,6 @@ func (m *machine) privateTemp() (string, error) {
 	if err != nil {
 		return "", exit(exitFailed, "no temporary folder: %w", err)
 	}
-	m.temp = dir
 	return dir, nil
 }
 

@@ -73,6 +73,9 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 		if why == "" && focus != "" && compact.Stuck(*g) != "" {
 			why = "focus" // another wish: it is made anew (MR-11)
 		}
+		if why == "" && len(g.Maps) == 0 && compact.Switched(*g, p.Started.Chain) {
+			why = "nothing_accepted" // parts that another model's window asked for
+		}
 		if why == "" {
 			narrow := compact.Narrow(s, cut, g)
 			switch {
@@ -83,7 +86,7 @@ func (h *Hands) prepare(ctx context.Context, s session.State) drive.Result {
 				if stuck := compact.Stuck(*g); stuck != "" {
 					if !compact.Switched(*g, p.Started.Chain) {
 						return drive.Result{Prepared: &drive.Prepared{Failed: "stuck", Detail: []byte(
-							"the budget of " + stuck + " is spent with " + g.Model.String() + ": choose another summarization model, or compact with a focus")}}
+							"the budget of " + stuck + " is spent with " + g.Model.String() + ": choose another summarization model, or say what to keep: /compact and words begins anew, without what was accepted")}}
 					}
 					p.Renews = &session.StagingRenewed{Staging: g.At, Model: p.Started.Chain[0], Budgets: []string{stuck}}
 					if target, err := h.speaker.resolve(ctx, p.Started.Chain[0]); err == nil {

@@ -379,3 +379,27 @@ committed [{6 35}]`; story != want {
 		t.Errorf("%+v, %d maps\n%s", f, w.count("map"), staged(t, l))
 	}
 }
+
+// Parts that one model's window asked for, and of which none was accepted, bind no other
+// model: it is asked as if there had been no attempt. // MR-11, MR-2
+func TestWireNothingAccepted(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.summarizers(12_000)
+	l := w.talked(3, 5_000)
+	w.does("map", func(int, scripted.Request) []scripted.Step { return refusedWith(400, `{"error":{"message":"no"}}`) })
+	if f := compacted(t, l); f == nil || f.Kind != "exhausted" || l.State().Branch.Staging == nil || len(l.State().Branch.Staging.Maps) > 0 {
+		t.Fatalf("%+v\n%s", f, staged(t, l))
+	}
+	maps := w.count("map")
+	w.models["s2"] = 100_000
+	other := []session.Model{{Provider: "wire", API: "openai-chat", Model: "s2"}}
+	w.opts.Summarizers = func() []session.Model { return other }
+	w.does("one_shot", func(int, scripted.Request) []scripted.Step { return whole(handoff("at once")) })
+	l = restarted(t, w, l)
+	if f := compacted(t, l); f != nil || w.count("map") != maps || w.count("one_shot") != 1 {
+		t.Errorf("%+v, %d maps more, %d at once\n%s", f, w.count("map")-maps, w.count("one_shot"), staged(t, l))
+	}
+	if n := toasts(t, l, "staging.voided"); len(n) != 0 {
+		t.Errorf("%v, and nobody misses them", n)
+	}
+}

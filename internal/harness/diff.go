@@ -21,12 +21,12 @@ type ChangedFile struct {
 	Since         bool // it is no longer as the session left it
 }
 
-// How much is given to be looked at, in bytes: one side of a change, and all
-// sides together, which are in memory at once.
-const (
-	maxDiffed    = 1 << 20
-	maxDiffedAll = 32 << 20
-)
+// maxDiffed is the largest side of a change that is given to be looked at, in
+// bytes.
+const maxDiffed = 1 << 20
+
+// maxDiffedAll is how much is given in all, in bytes: who asks keeps every text.
+const maxDiffedAll = 32 << 20
 
 // Changes lists what a session has changed in files that is not taken back, by
 // path (BRN-8). What is done to files is the folder's, whatever branch did it.
@@ -35,11 +35,10 @@ func (l *Local) Changes(ctx context.Context) (files []ChangedFile, commands int,
 	if err := l.Session.CatchUp(); err != nil {
 		return nil, 0, err
 	}
-	return l.Session.changes(ctx, l.box.Find, maxDiffedAll)
+	return l.Session.changes(ctx, l.box.Find)
 }
 
-// changes are those files, with at most so many bytes of text.
-func (s *Session) changes(ctx context.Context, find func(context.Context, string) tools.Found, room int64) ([]ChangedFile, int, error) {
+func (s *Session) changes(ctx context.Context, find func(context.Context, string) tools.Found) ([]ChangedFile, int, error) {
 	past, err := s.filesPast()
 	if err != nil {
 		return nil, 0, err
@@ -58,6 +57,7 @@ func (s *Session) changes(ctx context.Context, find func(context.Context, string
 	}
 	slices.Sort(paths)
 	out := []ChangedFile{}
+	left := int64(maxDiffedAll)
 	for _, p := range paths {
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
@@ -73,8 +73,14 @@ func (s *Session) changes(ctx context.Context, find func(context.Context, string
 		case n.last == (drive.Content{}):
 			f.Op = "delete"
 		}
-		f.Before, f.After, f.Why = s.sidesOf(n.first, n.last, room)
-		room -= int64(len(f.Before) + len(f.After))
+		had := left
+		f.Before, f.Why = s.sideOf(n.first, &left)
+		if f.Why == "" {
+			f.After, f.Why = s.sideOf(n.last, &left)
+		}
+		if f.Why != "" {
+			f.Before, f.After, left = "", "", had
+		}
 		now := find(ctx, p)
 		f.Since = now.Why != "" || n.last.Why == "" && now.SHA256 != n.last.SHA256
 		out = append(out, f)
@@ -82,20 +88,9 @@ func (s *Session) changes(ctx context.Context, find func(context.Context, string
 	return out, len(past.commands), nil
 }
 
-// sidesOf are the texts of a change, or why they can't be shown.
-func (s *Session) sidesOf(first, last drive.Content, room int64) (before, after, why string) {
-	before, why = s.sideOf(first, room)
-	if why == "" {
-		after, why = s.sideOf(last, room-int64(len(before)))
-	}
-	if why != "" {
-		return "", "", why
-	}
-	return before, after, ""
-}
-
-// sideOf is a text, or why it can't be shown.
-func (s *Session) sideOf(c drive.Content, room int64) (text, why string) {
+// sideOf is a text, or why it can't be shown. left is how many bytes may still be
+// given; a text that is given is taken off.
+func (s *Session) sideOf(c drive.Content, left *int64) (text, why string) {
 	switch {
 	case c.Why != "":
 		return "", c.Why
@@ -103,8 +98,8 @@ func (s *Session) sideOf(c drive.Content, room int64) (text, why string) {
 		return "", ""
 	case c.Size > maxDiffed:
 		return "", "it is too large to be compared here"
-	case c.Size > room:
-		return "", "what comes before it is as much as is compared here at once"
+	case c.Size > *left:
+		return "", "the files before it are as much as is compared at once"
 	}
 	b, err := s.blobs.Get(c.SHA256)
 	switch {
@@ -113,5 +108,6 @@ func (s *Session) sideOf(c drive.Content, room int64) (text, why string) {
 	case !utf8.Valid(b) || strings.ContainsRune(string(b), 0):
 		return "", "it is not text"
 	}
+	*left -= int64(len(b))
 	return string(b), ""
 }

@@ -15,27 +15,45 @@ import (
 )
 
 // A Target is a model that can be asked now: how it is spoken to, where, and
-// how large it is.
+// how large it is. It is made just before I/O (PRV-7), and wherever its window is
+// asked for: it costs nothing, since its key is had with the request alone.
 type Target struct {
 	Adapter     providers.Adapter
-	Endpoint    providers.Endpoint // without its key where Keys is set
+	Endpoint    providers.Endpoint // without its key, where Key is set
 	Window      session.Capacity   // source "none" where nobody knows
 	OutputLimit int                // sent only if a person set it
 	Native      bool               // its kind has a compaction operation of its own, and the model is known to support it (PRV-9)
-	Keys        func(context.Context, providers.Endpoint) (providers.Endpoint, error)
+
+	// Key puts key and headers into an endpoint, nil where it needs none. It may run a
+	// command of the user's: once for each request that is sent, in the request's job.
+	Key func(ctx context.Context, to *providers.Endpoint) error
 }
 
-// Keyed is the endpoint with its key. It is asked for once per attempt, just
-// before I/O (PRV-7), and never to look at a window: a command may print the key.
-func (t Target) Keyed(ctx context.Context) (providers.Endpoint, error) {
-	if t.Keys == nil {
-		return t.Endpoint, nil
+// Ready is the endpoint with its key.
+func (t Target) Ready(ctx context.Context) (providers.Endpoint, error) {
+	to := t.Endpoint
+	if t.Key == nil {
+		return to, nil
 	}
-	return t.Keys(ctx, t.Endpoint)
+	err := t.Key(ctx, &to)
+	return to, err
+}
+
+// locked is what comes of a request whose target has no key.
+func locked(ctx context.Context, err error) drive.Result {
+	if ctx.Err() != nil {
+		return drive.Result{Reply: &drive.Reply{Class: string(providers.Cancelled)}}
+	}
+	return unsent("settings", err)
+}
+
+// unsent is what comes of a request that was not sent.
+func unsent(kind string, err error) drive.Result {
+	return drive.Result{Reply: &drive.Reply{Class: "error", Error: &session.ProviderError{Kind: kind}, Message: []byte(err.Error())}}
 }
 
 // A Resolve finds the target of a model. Its error is one line that says what
-// to do. It runs in the loop too, so it runs no command.
+// to do.
 type Resolve func(ctx context.Context, m session.Model) (Target, error)
 
 // A Speaker makes requests and sends them. It keeps one encoder, and the last
@@ -210,17 +228,12 @@ func (sp *Speaker) send(ctx context.Context, s session.State, j drive.Job) drive
 	}
 	sink := sink{sp.pulses, sp.clock, j.ID}
 	sp.pulses.put(Pulse{Job: j.ID, Kind: "waiting", Began: sp.clock.Now()})
-	to, err := target.Keyed(ctx)
+	to, err := target.Ready(ctx)
 	if err != nil {
-		return unsent("settings", err)
+		return locked(ctx, err)
 	}
 	r := target.Adapter.Send(ctx, to, body, sink)
 	return factsOf(r, s, target, sp.clock.Now())
-}
-
-// unsent is an attempt that came to nothing before anything was sent.
-func unsent(kind string, err error) drive.Result {
-	return drive.Result{Reply: &drive.Reply{Class: "error", Error: &session.ProviderError{Kind: kind}, Message: []byte(err.Error())}}
 }
 
 func (sp *Speaker) bodyOf(q session.Seq) ([]byte, error) {

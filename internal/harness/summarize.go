@@ -212,9 +212,9 @@ func (h *Hands) ask(ctx context.Context, s session.State, j drive.Job) drive.Res
 	if j.Unit.Handoff() && j.Unit.Stage != compact.Native { // MR-12: the final text is shown as it comes
 		out = sink{sp.pulses, sp.clock, j.ID}
 	}
-	to, err := target.Keyed(ctx)
+	to, err := target.Ready(ctx)
 	if err != nil {
-		return unsent("settings", err)
+		return locked(ctx, err)
 	}
 	r := target.Adapter.Send(ctx, to, body, out)
 	res := factsOf(r, s, target, sp.clock.Now())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -83,7 +82,7 @@ func TestChangesOfFiles(t *testing.T) { // BRN-8
 	t.Cleanup(func() { box.Close() })
 	var got []string
 	h.record(session.Fact{Event: session.ShellRan{}, Body: []session.Part{{Bytes: []byte("make")}}})
-	files, commands, err := h.changes(context.Background(), box.Find, maxDiffedAll)
+	files, commands, err := h.changes(context.Background(), box.Find)
 	if err != nil || commands != 1 {
 		t.Errorf("%d commands, want the one that was not watched (%v)", commands, err)
 	}
@@ -99,34 +98,37 @@ func TestChangesOfFiles(t *testing.T) { // BRN-8
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("changes\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+}
 
-	// All texts together have a limit; what is behind it is named, with the reason,
-	// and what still fits is shown.
-	const full = "what comes before it is as much as is compared here at once"
-	for _, c := range []struct {
-		room int64
-		want string
-	}{
-		{4 + 6 + 8 + 12 + 1, "gone.txt 4+0, new.txt 0+6, old.txt 8+12"},
-		{4 + 6 + 8 + 12, "gone.txt 4+0, new.txt 0+6, old.txt 8+12"},
-		{4 + 6 + 8 + 11, "gone.txt 4+0, new.txt 0+6, old.txt " + full},
-		{4 + 5, "gone.txt 4+0, new.txt " + full + ", old.txt " + full},
-		{0, "gone.txt " + full + ", new.txt " + full + ", old.txt " + full},
-	} {
-		files, _, err := h.changes(context.Background(), box.Find, c.room)
-		if err != nil {
-			t.Fatal(err)
+// However much was changed, what is given to be looked at stays small: the rest is named, with the reason. What can't be
+// shown takes no room.
+func TestChangesHaveABudget(t *testing.T) { // BRN-8, PERF-4
+	h := newShelf(t, t.TempDir())
+	half, n := strings.Repeat("a", maxDiffed), maxDiffedAll/maxDiffed
+	h.hand("0", half)
+	h.write("0", "a\x00b")
+	for i := range n + 2 {
+		h.write(fmt.Sprintf("f%02d", i), half)
+	}
+	h.write("g", "")
+	box := must(tools.New(tools.Config{Workspace: h.place.Workspace, Blobs: h.blobs}))
+	t.Cleanup(func() { box.Close() })
+	files, _, err := h.changes(context.Background(), box.Find)
+	if err != nil || len(files) != n+4 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	sum := 0
+	for i, f := range files {
+		sum += len(f.Before) + len(f.After)
+		want := map[bool]string{true: "it is not text"}[i == 0]
+		if i > n && i < n+3 {
+			want = "the files before it are as much as is compared at once"
 		}
-		var got []string
-		for _, f := range files[1:] { // bin is no text
-			s := filepath.Base(f.Path) + " " + f.Why
-			if f.Why == "" {
-				s += fmt.Sprintf("%d+%d", len(f.Before), len(f.After))
-			}
-			got = append(got, s)
+		if f.Why != want {
+			t.Errorf("%d: %q, want %q", i, f.Why, want)
 		}
-		if s := strings.Join(got, ", "); s != c.want {
-			t.Errorf("%d bytes: %s\nwant %s", c.room, s, c.want)
-		}
+	}
+	if sum != maxDiffedAll {
+		t.Errorf("%d bytes are given, want %d", sum, maxDiffedAll)
 	}
 }

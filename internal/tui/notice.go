@@ -168,6 +168,8 @@ func actionWords(action string) string {
 	switch action {
 	case "retry":
 		return "summarize again"
+	case "focus":
+		return "begin anew, with what to keep in particular"
 	case "models":
 		return "show who is asked to summarize"
 	}
@@ -299,8 +301,15 @@ func (m noticeActed) on(r *Root) tea.Cmd {
 	switch m.action {
 	case "retry":
 		return r.compact("")
+	case "focus":
+		r.open(newAsk("Summarize anew", "What is to be kept in particular? What was accepted of the last summary is not used.", false, func(s string) tea.Msg { return focusMsg(s) }))
 	case "models":
 		return r.settings(sumBlock)
 	}
 	return nil
 }
+
+// A focusMsg is what a summary is to keep in particular.
+type focusMsg string
+
+func (m focusMsg) on(r *Root) tea.Cmd { return r.compact(string(m)) }

@@ -291,7 +291,7 @@ func summaryNote(e session.Entry) (ink, head string) {
 				detail = string(p.Bytes)
 			}
 		}
-		if ev.Kind == "cancelled" {
+		if ev.Kind == "cancelled" || ev.Kind == "superseded" {
 			return inkDim, words.CompactionFailed(ev.Kind, detail)
 		}
 		return inkWarn, words.CompactionFailed(ev.Kind, detail)

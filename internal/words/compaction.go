@@ -65,6 +65,8 @@ func compactionFailed(kind string) Outcome {
 		return Outcome{"The summarization model asked a second time to see parts of the conversation.", same}
 	case "summaries_too_large":
 		return Outcome{"Two notes together are larger than the summarization model's window.", "Choose one with a larger window; what was accepted is kept."}
+	case "superseded":
+		return Outcome{"Other summarization models are set since the summary was left open: it is made with them.", ""}
 	case "internal":
 		return Outcome{"A fault in the program itself stopped the summary.", "It was recorded in the session. " + same}
 	}
@@ -154,6 +156,8 @@ func Offer(actions []string) string {
 		switch a {
 		case "retry":
 			out = append(out, "/compact tries again")
+		case "focus": // what was accepted has spent its budget (MR-11)
+			out = append(out, "/compact and what to keep begins anew")
 		case "models":
 			out = append(out, "/summarizers shows who is asked")
 		case "go_on":

@@ -71,10 +71,18 @@ func compactNow(s session.State, env Env, c Compact) ([]session.Fact, error) {
 	switch left := b.Asked != nil || b.Compaction != nil; {
 	case left && b.Run == env.Run:
 		return nil, ErrCompacting
+	case left && len(c.Focus) == 0 && superseded(s, env) && b.Compaction.Asked.By != "user":
+		return facts(session.CompactionRequested{By: "user"}), nil
 	case left && len(c.Focus) == 0:
 		return nil, nil // a run that is gone left it: the start of this one goes on with it
 	case left:
 		asked := text(session.CompactionRequested{By: "user", Focus: &session.Text{B: 0}}, c.Focus)
+		if superseded(s, env) { // the start of this run closes it, and asks again for a person's
+			if b.Compaction.Asked.By != "user" {
+				return []session.Fact{asked}, nil
+			}
+			return append(facts(session.CompactionFailed{Kind: "cancelled"}), asked), nil
+		}
 		return append(closeCompaction(s, "cancelled", nil), asked), nil
 	}
 	cut, ok := compact.Plan(s, compact.BudgetOf(s.Session.Settings, b.Sent.Room), compact.Responded)
@@ -127,8 +135,8 @@ func closeCompaction(s session.State, kind string, detail []byte) []session.Fact
 	toast := session.ToastPosted{Level: "warning", Code: "compaction.failed", Args: map[string]string{"kind": kind}, About: ev.Compaction}
 	if kind == "cancelled" {
 		toast.Level = "info"
-	} else if c := s.Branch.Compaction; c != nil {
-		toast.Actions = []string{"retry", "models", "go_on"} // SUM-4
+	} else {
+		toast.Actions = offers(s, kind)
 	}
 	f := session.Fact{Event: ev}
 	if len(detail) > 0 {
@@ -137,6 +145,20 @@ func closeCompaction(s session.State, kind string, detail []byte) []session.Fact
 		toast.Args["detail"] = brief(detail)
 	}
 	return append([]session.Fact{f}, facts(toast)...)
+}
+
+// offers is what can be done about a compaction that failed (SUM-4): the same again,
+// but where what was accepted has spent a budget; that is dropped with a focus, or goes
+// on with another model (MR-11).
+func offers(s session.State, kind string) []string {
+	g := s.Branch.Staging
+	switch {
+	case kind == "stuck" || s.Branch.Compaction != nil && g != nil && compact.Stuck(*g) != "":
+		return []string{"focus", "models", "go_on"}
+	case s.Branch.Compaction != nil:
+		return []string{"retry", "models", "go_on"}
+	}
+	return nil
 }
 
 // abandon ends a compaction without waiting for what is out: each attempt has
@@ -283,10 +305,10 @@ func prepared(s session.State, r Result) []session.Fact {
 	}
 	var out []session.Fact
 	if p.Voids != 0 {
-		out = facts(
-			session.StagingInvalidated{Of: p.Voids, Why: p.Why},
-			session.ToastPosted{Level: "info", Code: "staging.voided", About: p.Voids, Args: map[string]string{"why": p.Why}},
-		)
+		out = facts(session.StagingInvalidated{Of: p.Voids, Why: p.Why})
+		if p.Why != "nothing_accepted" { // there is nothing that anybody would miss
+			out = append(out, facts(session.ToastPosted{Level: "info", Code: "staging.voided", About: p.Voids, Args: map[string]string{"why": p.Why}})...)
+		}
 	}
 	if p.Renews != nil {
 		out = append(out, facts(*p.Renews)...)

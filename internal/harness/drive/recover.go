@@ -34,6 +34,9 @@ func begin(s session.State, env Env) []session.Fact {
 			out = append(out, facts(session.ReplyRejected{Request: a.Seq, Class: "lost"})...)
 		}
 	}
+	if superseded(s, env) {
+		out = append(out, supersede(s)...)
+	}
 	if t := s.Branch.Turn; t != nil {
 		if t.Open.Seq != 0 {
 			out = append(out, facts(session.ReplyRejected{Request: t.Open.Seq, Class: "lost"})...)
@@ -56,4 +59,39 @@ func resume(s session.State, env Env) ([]session.Fact, error) {
 		return nil, ErrNothing
 	}
 	return facts(session.TurnResumed{Turn: t.ID, Run: env.Run}), nil
+}
+
+// superseded reports whether the compaction that a run left asks other models than
+// the list of now (SUM-7). One with a focus goes on: its words are in that request. So
+// does the recovery of a request that was too long, which counts.
+func superseded(s session.State, env Env) bool {
+	c := s.Branch.Compaction
+	if c == nil || s.Branch.Run == env.Run || c.Asked.By == "overflow" || c.Asked.Focus != nil {
+		return false
+	}
+	now := s.Session.Settings.Summarizers
+	for _, f := range env.Opening {
+		if set, ok := f.Event.(session.SessionConfigured); ok {
+			now = set.Summarizers
+		}
+	}
+	if len(now) == 0 {
+		return !c.Started.Own
+	}
+	return c.Started.Own || !slices.Equal(now, c.Started.Chain)
+}
+
+// supersede ends the compaction that was left; what was accepted stays, as after a
+// failure. A person's is asked for anew, the trigger's begins by itself where it is
+// due.
+func supersede(s session.State) []session.Fact {
+	c := s.Branch.Compaction
+	out := facts(
+		session.CompactionFailed{Compaction: c.At, Kind: "superseded"},
+		session.ToastPosted{Level: "info", Code: "compaction.failed", Args: map[string]string{"kind": "superseded"}, About: c.At},
+	)
+	if c.Asked.By == "user" {
+		out = append(out, facts(session.CompactionRequested{By: "user"})...)
+	}
+	return out
 }

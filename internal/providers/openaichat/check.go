@@ -20,11 +20,10 @@ type shape struct {
 // Check mirrors what vendors answer with status 400 (wire.md §6.2: V8, V9,
 // V13): it returns the first thing in a request body that they would refuse.
 //
-// It is the judge of tests. Send does not call it: the encoder asks the same
-// questions of the frame, of each message when it is made and of their order
-// (PRV-4), so that a request costs what is new in it. Reading a body of 4 MB anew
-// takes some 100 ms and six times its size in memory. A body that is rebuilt after
-// a restart is, by its hash, one that was checked.
+// Requests that are sent have passed its parts: the encoder looks at each message
+// and at the frame once, as they are made, and at their order each time (PRV-4).
+// The whole body is not read again before it is sent: with 400 calls (4 MB) that
+// takes 50 ms and 26 MB for each request, encoding a grown one 0.2 ms.
 func Check(body []byte, p Profile) error {
 	if !gjson.ValidBytes(body) {
 		return errors.New("no valid JSON")

@@ -11,7 +11,6 @@ import (
 	"varve/internal/providers"
 	"varve/internal/providers/openaichat"
 	"varve/internal/providers/providertest"
-	"varve/internal/session"
 )
 
 func TestSuite(t *testing.T) {
@@ -134,37 +133,4 @@ func FuzzReply(f *testing.F) {
 			t.Fatalf("%v of %q", err, stream)
 		}
 	})
-}
-
-// A request that would be refused is not made: frame, messages and their order are
-// checked where they are encoded, what is sent for the first time and what is sent
-// again with more behind it. // PRV-4
-func TestEncoderRefusesWhatVendorsWould(t *testing.T) {
-	for name, c := range map[string]struct {
-		ask  func(b *book, a *providers.Ask)
-		want string
-	}{
-		"a tool's name twice": {func(b *book, a *providers.Ask) { a.Tools = b.tools(t, "read", "read") }, "a name stands twice"},
-		"a message of blanks": {func(_ *book, a *providers.Ask) { a.Prompt = []session.Piece{{Lit: " \n"}} }, "user message without text"},
-		"no model":            {func(_ *book, a *providers.Ask) { a.Model.Model = "" }, "no model"},
-	} {
-		for _, again := range []bool{false, true} {
-			b := newBook()
-			b.say(session.UserItem, "Hello")
-			enc := adapter.NewEncoder()
-			ask := providers.Ask{Model: session.Model{Provider: "p", API: "openai-chat", Model: "m"}, View: b.view()}
-			if again {
-				if _, err := enc.Encode(ask, b.load); err != nil {
-					t.Fatal(err)
-				}
-				b.reply(text("Hello."))
-				b.say(session.UserItem, "Go on")
-				ask.View = b.view()
-			}
-			c.ask(b, &ask)
-			if _, err := enc.Encode(ask, b.load); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s, again %v: %v", name, again, err)
-			}
-		}
-	}
 }
