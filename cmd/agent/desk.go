@@ -233,16 +233,19 @@ func (d *desk) optionsFor(path string) (harness.Options, error) {
 		}
 	case d.m.sample != "":
 		folder = d.m.sample
-		if err := renewSample(folder); err != nil {
+	}
+	if folder != o.Workspace {
+		there, err := d.m.optionsIn(folder, "tui", true)
+		if err != nil {
 			return o, err
 		}
+		there.Model, there.ModelBy = o.Model, o.ModelBy
+		o = there
 	}
-	if folder == o.Workspace {
-		return o, nil
+	if path == "" && d.m.sample != "" {
+		return o, renewSample(folder)
 	}
-	there, err := d.m.optionsIn(folder, "tui", true)
-	there.Model, there.ModelBy = o.Model, o.ModelBy
-	return there, err
+	return o, nil
 }
 
 func (d *desk) Rule(ctx context.Context, call session.ItemID) (string, error) {

@@ -8,10 +8,12 @@ import (
 	"sync"
 	"testing"
 
+	"varve/internal/demo"
 	"varve/internal/harness"
 	"varve/internal/harness/drive"
 	"varve/internal/index"
 	"varve/internal/session"
+	"varve/internal/setup"
 )
 
 // sessionIn records a session in a folder, and returns its id.
@@ -88,6 +90,42 @@ func TestOpenThatFailsStays(t *testing.T) { // BRW-4, PROMPT-2
 	}
 	if a, b := before.Tools.TempDir, d.options().Tools.TempDir; a != b {
 		t.Errorf("the process has two temporary folders: %s and %s", a, b) // SEC-10
+	}
+}
+
+// The demo's project is as it was where its next session can't be opened.
+func TestSampleStaysWhereOpeningFails(t *testing.T) { // BRW-4, PRV-11
+	d := newTestDesk(t)
+	sample, err := os.MkdirTemp(t.TempDir(), sampleName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := demo.Write(sample); err != nil {
+		t.Fatal(err)
+	}
+	d.m.sample = sample
+	mended := filepath.Join(sample, "tally.go")
+	if err := os.WriteFile(mended, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	here := d.workspace()
+	d.m.alter(func(set *setup.Setup) { set.Permissions.Deny = []string{"bash(("} })
+	if _, err := d.OpenAt(t.Context(), "", ""); err == nil || d.workspace() != here {
+		t.Errorf("it is in %s, with rules that can't be read", d.workspace())
+	}
+	half := func() bool {
+		b, err := os.ReadFile(mended)
+		return err == nil && string(b) == "half"
+	}
+	if !half() {
+		t.Error("its project was written anew")
+	}
+	d.m.alter(func(set *setup.Setup) { set.Permissions.Deny = nil })
+	if got, err := d.OpenAt(t.Context(), "", ""); err != nil || got.Workspace != sample || got.Draft != demo.Prompt {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if half() {
+		t.Error("its project was not written anew")
 	}
 }
 
