@@ -14,6 +14,7 @@ import (
 	"varve/internal/index"
 	"varve/internal/session"
 	"varve/internal/setup"
+	"varve/internal/tui"
 )
 
 // sessionIn records a session in a folder, and returns its id.
@@ -103,7 +104,7 @@ func TestSampleStaysWhereOpeningFails(t *testing.T) { // BRW-4, PRV-11
 	if err := demo.Write(sample); err != nil {
 		t.Fatal(err)
 	}
-	d.m.sample = sample
+	d.m.recast(func(p *playing) { p.sample = sample })
 	mended := filepath.Join(sample, "tally.go")
 	if err := os.WriteFile(mended, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
@@ -175,4 +176,35 @@ func TestFolderIsReadWhileMoving(t *testing.T) { // BRW-1
 			t.Errorf("%s is of this folder: %v", r.Workspace, r.Here)
 		}
 	}
+}
+
+// The demo is taken up while settings are read and models noted: `go test -race` sees
+// it where one of them reads half of it. What is noted then is nothing of the demo's.
+func TestDemoIsTakenUpWhileOthersRead(t *testing.T) { // CLI-3, PRV-11
+	d := newTestDesk(t)
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	for _, read := range []func(){
+		func() { _ = d.Prefer(t.Context(), session.Model{Provider: "p", Model: "m"}, tui.Used) },
+		func() { d.m.configured() },
+		func() { _, _ = d.Settings(t.Context()) },
+	} {
+		all.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					read()
+				}
+			}
+		})
+	}
+	got, err := d.Take(t.Context(), offerDemo, "")
+	close(over)
+	all.Wait()
+	if err != nil || !got.Script || got.Workspace != d.m.cast().sample || d.workspace() != got.Workspace {
+		t.Errorf("%+v, %v", got, err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(got.Workspace) })
 }

@@ -160,7 +160,7 @@ func TestAllowKeepsARuleOnce(t *testing.T) { // PERM-2
 			t.Fatal(err)
 		}
 	}
-	d.m.sample = "/tmp/sample"
+	d.m.recast(func(p *playing) { p.sample = "/tmp/sample" })
 	if err := d.Allow(t.Context(), "bash(rm -rf .)"); !errors.Is(err, errDemoRule) {
 		t.Fatalf("the screen says that a rule of the demo's is kept: %v", err)
 	}
