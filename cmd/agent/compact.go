@@ -46,7 +46,9 @@ func compactionLine(e session.Entry) string {
 	switch ev := e.Event.(type) {
 	case session.ToastPosted:
 		switch ev.Code {
-		case "compaction.asks", "compaction.done", "compaction.failed", "staging.voided":
+		case "compaction.failed": // below what was said of each model
+			s = words.CompactionOver(ev.Args["kind"], ev.Args["detail"])
+		case "compaction.asks", "compaction.done", "staging.voided":
 			s = words.Toast(ev)
 		}
 	case session.SummarizerTried:

@@ -294,7 +294,7 @@ func (d *desk) Context(ctx context.Context) (tui.ContextInfo, error) {
 	if st.Branch.Model == (session.Model{}) {
 		st.Branch.Model = d.Identity().Model // that it would begin with
 	}
-	return contextOf(d.m.report(ctx, l.Session, st)), nil
+	return d.m.contextOf(d.m.report(ctx, l.Session, st)), nil
 }
 
 func (d *desk) Lost(ctx context.Context) bool {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"varve/internal/compact"
 	"varve/internal/session"
 	"varve/internal/setup"
 	"varve/internal/tui"
@@ -239,6 +240,33 @@ func TestContextBeforeTheFirstTurn(t *testing.T) { // CMP-13, CMP-15
 		t.Fatal(err)
 	}
 	if s := said(); !strings.HasPrefix(s, "ollama/small: ") || !strings.Contains(s, "summarized by   ollama/small (window not known): the agent's own") || !strings.Contains(s, "9.0k tokens, by context.compaction.threshold_tokens") {
+		t.Error(s)
+	}
+}
+
+// Where the provider's word and the user's differ, both are said.
+func TestWindowOfTwoMinds(t *testing.T) { // CMP-1, CMP-15
+	for _, c := range []struct {
+		source string
+		set    int
+		want   string
+	}{
+		{"learned", 60_000, "32.8k tokens, as an error of the provider said; your setting says 60.0k"},
+		{"learned", 32_768, "32.8k tokens, as an error of the provider said"},
+		{"learned", 0, "32.8k tokens, as an error of the provider said"},
+		{"setting", 60_000, "32.8k tokens, by your settings"},
+	} {
+		r := compact.Report{Capacity: session.Capacity{N: 32_768, Source: c.source}, Budget: 32_768}
+		if got := capacityWords(r, c.set); got != c.want {
+			t.Errorf("%s, %d: %q, want %q", c.source, c.set, got, c.want)
+		}
+	}
+	d := newTestDesk(t)
+	if _, err := d.Change(t.Context(), []tui.SettingEdit{{At: setup.Path{"providers", "ollama", "models", "small", "context_window"}, To: []byte(`60000`)}}); err != nil {
+		t.Fatal(err)
+	}
+	r := compact.Report{Model: session.Model{Provider: "ollama", Model: "small"}, Capacity: session.Capacity{N: 32_768, Source: "learned"}, Budget: 32_768}
+	if s := strings.Join(d.m.contextOf(r).Lines(120), "\n"); !strings.Contains(s, "your setting says 60.0k") {
 		t.Error(s)
 	}
 }
