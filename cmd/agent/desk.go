@@ -212,7 +212,7 @@ func (d *desk) OpenAt(ctx context.Context, id, branch string) (tui.Identity, err
 	d.ident.Session, d.ident.Notice, d.ident.Draft = id, notice, ""
 	d.ident.Workspace, d.ident.GitBranch = o.Workspace, gitBranch(o.Workspace)
 	d.opts.Workspace, d.opts.Judge, d.opts.Look, d.opts.Tools = o.Workspace, o.Judge, o.Look, o.Tools // settings may be newer by now
-	if path == "" && d.m.sample != "" {
+	if path == "" && d.m.cast().sample != "" {
 		d.ident.Draft = demo.Prompt
 	}
 	d.mu.Unlock()
@@ -231,18 +231,21 @@ func (d *desk) optionsFor(path string) (harness.Options, error) {
 		if folder, err = folderOf(path, folder); err != nil {
 			return o, err
 		}
-	case d.m.sample != "":
-		folder = d.m.sample
-		if err := renewSample(folder); err != nil {
+	case d.m.cast().sample != "":
+		folder = d.m.cast().sample
+	}
+	if folder != o.Workspace {
+		there, err := d.m.optionsIn(folder, "tui", true)
+		if err != nil {
 			return o, err
 		}
+		there.Model, there.ModelBy = o.Model, o.ModelBy
+		o = there
 	}
-	if folder == o.Workspace {
-		return o, nil
+	if path == "" && d.m.cast().sample != "" {
+		return o, renewSample(folder)
 	}
-	there, err := d.m.optionsIn(folder, "tui", true)
-	there.Model, there.ModelBy = o.Model, o.ModelBy
-	return there, err
+	return o, nil
 }
 
 func (d *desk) Rule(ctx context.Context, call session.ItemID) (string, error) {
@@ -262,7 +265,7 @@ func (d *desk) Allow(_ context.Context, rule string) error {
 	d.m.grants.Lock()
 	d.m.granted = append(d.m.granted, rule)
 	d.m.grants.Unlock()
-	if d.m.sample != "" {
+	if d.m.cast().sample != "" {
 		return errDemoRule
 	}
 	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {

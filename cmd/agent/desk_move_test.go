@@ -8,10 +8,13 @@ import (
 	"sync"
 	"testing"
 
+	"varve/internal/demo"
 	"varve/internal/harness"
 	"varve/internal/harness/drive"
 	"varve/internal/index"
 	"varve/internal/session"
+	"varve/internal/setup"
+	"varve/internal/tui"
 )
 
 // sessionIn records a session in a folder, and returns its id.
@@ -91,6 +94,42 @@ func TestOpenThatFailsStays(t *testing.T) { // BRW-4, PROMPT-2
 	}
 }
 
+// The demo's project is as it was where its next session can't be opened.
+func TestSampleStaysWhereOpeningFails(t *testing.T) { // BRW-4, PRV-11
+	d := newTestDesk(t)
+	sample, err := os.MkdirTemp(t.TempDir(), sampleName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := demo.Write(sample); err != nil {
+		t.Fatal(err)
+	}
+	d.m.recast(func(p *playing) { p.sample = sample })
+	mended := filepath.Join(sample, "tally.go")
+	if err := os.WriteFile(mended, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	here := d.workspace()
+	d.m.alter(func(set *setup.Setup) { set.Permissions.Deny = []string{"bash(("} })
+	if _, err := d.OpenAt(t.Context(), "", ""); err == nil || d.workspace() != here {
+		t.Errorf("it is in %s, with rules that can't be read", d.workspace())
+	}
+	half := func() bool {
+		b, err := os.ReadFile(mended)
+		return err == nil && string(b) == "half"
+	}
+	if !half() {
+		t.Error("its project was written anew")
+	}
+	d.m.alter(func(set *setup.Setup) { set.Permissions.Deny = nil })
+	if got, err := d.OpenAt(t.Context(), "", ""); err != nil || got.Workspace != sample || got.Draft != demo.Prompt {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if half() {
+		t.Error("its project was not written anew")
+	}
+}
+
 // What reads the folder may do so while another one is gone to: `go test -race` sees
 // it where it may not.
 func TestFolderIsReadWhileMoving(t *testing.T) { // BRW-1
@@ -137,4 +176,35 @@ func TestFolderIsReadWhileMoving(t *testing.T) { // BRW-1
 			t.Errorf("%s is of this folder: %v", r.Workspace, r.Here)
 		}
 	}
+}
+
+// The demo is taken up while settings are read and models noted: `go test -race` sees
+// it where one of them reads half of it. What is noted then is nothing of the demo's.
+func TestDemoIsTakenUpWhileOthersRead(t *testing.T) { // CLI-3, PRV-11
+	d := newTestDesk(t)
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	for _, read := range []func(){
+		func() { _ = d.Prefer(t.Context(), session.Model{Provider: "p", Model: "m"}, tui.Used) },
+		func() { d.m.configured() },
+		func() { _, _ = d.Settings(t.Context()) },
+	} {
+		all.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					read()
+				}
+			}
+		})
+	}
+	got, err := d.Take(t.Context(), offerDemo, "")
+	close(over)
+	all.Wait()
+	if err != nil || !got.Script || got.Workspace != d.m.cast().sample || d.workspace() != got.Workspace {
+		t.Errorf("%+v, %v", got, err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(got.Workspace) })
 }

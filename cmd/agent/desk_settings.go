@@ -83,7 +83,7 @@ func (d *desk) renewed() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.opts.Settings, d.opts.Reasoning = d.m.configured(), d.m.settings().Model.Reasoning
-	if model, by, err := d.m.model(); err == nil && d.m.demo == nil {
+	if model, by, err := d.m.model(); err == nil && d.m.cast().demo == nil {
 		d.opts.Model, d.opts.ModelBy = model, by
 	}
 	return nil
@@ -91,7 +91,7 @@ func (d *desk) renewed() error {
 
 // unsaved refuses what the demo would leave behind: it is somebody's machine.
 func (m *machine) unsaved(what string) error {
-	if m.sample == "" {
+	if m.cast().sample == "" {
 		return nil
 	}
 	return errors.New(what + " in the demo; nothing is saved")

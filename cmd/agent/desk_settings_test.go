@@ -90,7 +90,7 @@ func TestDeskChangesSettings(t *testing.T) { // SET-1, SET-2, SET-4, case CFG-07
 		t.Errorf("%s", now)
 	}
 	before = read()
-	d.m.sample = "demo"
+	d.m.recast(func(p *playing) { p.sample = "demo" })
 	if _, err = d.Change(t.Context(), []tui.SettingEdit{moved}); err == nil || read() != before {
 		t.Errorf("in the demo: %v", err)
 	}
@@ -115,7 +115,7 @@ func TestSettingsFolderIsReadOnly(t *testing.T) { // SET-1: a failed save leaves
 // uses are used without a word.
 func TestDemoKeepsNothing(t *testing.T) { // PRV-11, SEC-2
 	d := newTestDesk(t)
-	d.m.sample = t.TempDir()
+	d.m.recast(func(p *playing) { p.sample = t.TempDir() })
 	real := session.Model{Provider: "openai", API: "openai-chat", Model: "m"}
 	_, err := d.StoreKey(t.Context(), "openai", "sk-real")
 	_, taken := d.Take(t.Context(), "openai", "sk-real")

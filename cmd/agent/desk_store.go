@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -26,9 +25,11 @@ const (
 	historyLines  = 1000
 	historyOthers = 300
 
-	// A file with more lines than historyMost is cut to the newest historyKept.
-	historyMost = 10_000
-	historyKept = 5_000
+	// A file with more lines than historyMost is cut to the newest historyKept, and
+	// one with more than historyBytes to half of them: it is read whole at each start.
+	historyMost  = 10_000
+	historyKept  = 5_000
+	historyBytes = 8 << 20
 )
 
 // A historyLine is what was written, and in which folder. Lines of earlier
@@ -168,15 +169,25 @@ func (d *desk) Remember(ctx context.Context, line string) error {
 func (d *desk) trimHistory(ctx context.Context) error {
 	return locked(ctx, d.historyPath(), func() error {
 		b, err := os.ReadFile(d.historyPath())
-		if err != nil || bytes.Count(b, []byte{'\n'}) <= historyMost {
+		if err != nil || bytes.Count(b, []byte{'\n'}) <= historyMost && len(b) <= historyBytes {
 			return err // another window was first
 		}
-		from := len(b)
-		for range historyKept + 1 {
-			from = bytes.LastIndexByte(b[:from], '\n')
-		}
-		return renameio.WriteFile(d.historyPath(), b[from+1:], 0o600, renameio.WithTempDir(d.m.folders.State))
+		return renameio.WriteFile(d.historyPath(), newest(b), 0o600, renameio.WithTempDir(d.m.folders.State))
 	})
+}
+
+// newest are the lines that stay: the last one, however long, and those before it
+// that there is room for.
+func newest(b []byte) []byte {
+	from := len(b)
+	for n := 0; from > 0 && n < historyKept; n++ {
+		at := bytes.LastIndexByte(b[:from-1], '\n') + 1
+		if n > 0 && len(b)-at > historyBytes/2 {
+			break
+		}
+		from = at
+	}
+	return b[from:]
 }
 
 // lockWait is how long another window may hold a file of the state folder.
@@ -204,23 +215,20 @@ func locked(ctx context.Context, path string, do func() error) error {
 // History returns the lines of other folders before those of this one, so that
 // a walk or a search from the newest on finds this folder's first (TUI-4).
 func (d *desk) History(ctx context.Context) ([]string, error) {
-	f, err := os.Open(d.historyPath())
+	b, err := os.ReadFile(d.historyPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	var here, others []string
 	lines := 0
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 4<<20)
-	for sc.Scan() {
+	for line := range bytes.Lines(b) {
 		lines++
 		var l historyLine
 		switch {
-		case json.Unmarshal(sc.Bytes(), &l) != nil || l.Line == "":
+		case json.Unmarshal(line, &l) != nil || l.Line == "":
 		case l.Folder == d.folder:
 			here = append(here, l.Line)
 		default:
@@ -230,8 +238,8 @@ func (d *desk) History(ctx context.Context) ([]string, error) {
 	room := max(historyLines-len(here), historyOthers)
 	others = others[max(len(others)-room, 0):]
 	here = here[max(len(here)-(historyLines-len(others)), 0):]
-	if lines > historyMost {
+	if lines > historyMost || len(b) > historyBytes {
 		_ = d.trimHistory(ctx) // the next start tries again
 	}
-	return append(others, here...), sc.Err()
+	return append(others, here...), nil
 }

@@ -160,7 +160,7 @@ func TestAllowKeepsARuleOnce(t *testing.T) { // PERM-2
 			t.Fatal(err)
 		}
 	}
-	d.m.sample = "/tmp/sample"
+	d.m.recast(func(p *playing) { p.sample = "/tmp/sample" })
 	if err := d.Allow(t.Context(), "bash(rm -rf .)"); !errors.Is(err, errDemoRule) {
 		t.Fatalf("the screen says that a rule of the demo's is kept: %v", err)
 	}
@@ -255,6 +255,19 @@ func TestHistoryIsTrimmed(t *testing.T) { // TUI-4
 	}
 	if got := lines(); len(got) != historyKept || got[0] != fmt.Sprintf("\"line %d\"\n", historyMost+1-historyKept) {
 		t.Errorf("%d lines from %q", len(got), got[0])
+	}
+	// A few long lines are too much as well; the newest stays, however long.
+	for _, size := range []int{historyBytes / 3, historyBytes * 2 / 3} {
+		long := strings.Repeat("x", size)
+		if err := os.WriteFile(d.historyPath(), fmt.Appendf(nil, "\"1%s\"\n\"2%s\"\n\"3%s\"\n\"4%s\"\n", long, long, long, long), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.History(t.Context()); err != nil || len(got) != 4 {
+			t.Fatalf("%d lines of %d bytes are read, %v", len(got), size, err)
+		}
+		if got := lines(); len(got) != 1 || got[0] != `"4`+long+`"` {
+			t.Errorf("%d lines of %d bytes are left", len(got), size)
+		}
 	}
 	if st, err := os.Stat(d.historyPath()); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", st.Mode(), err)

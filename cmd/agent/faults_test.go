@@ -64,7 +64,7 @@ func TestTemporaryFoldersOfTheLiving(t *testing.T) { // SEC-10
 func TestMoveThatFailsStays(t *testing.T) { // BRW-4
 	d := newTestDesk(t)
 	was := d.workspace()
-	d.m.sample = t.TempDir()
+	d.m.recast(func(p *playing) { p.sample = t.TempDir() })
 	d.m.alter(func(set *setup.Setup) { set.Permissions.Deny = []string{"bash(("} })
 	if _, err := d.optionsFor(""); err == nil {
 		t.Fatal("it went, with rules that can't be read")

@@ -99,7 +99,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 	if err := d.Close(); err != nil {
 		return tui.Identity{}, err
 	}
-	d.m.sample, d.m.script = dir, true
+	d.m.recast(func(p *playing) { p.sample = dir })
 	d.mu.Lock()
 	d.opts = o
 	d.ident.Workspace, d.ident.GitBranch, d.ident.Model, d.ident.Script, d.ident.Setup = dir, "", o.Model, true, false
@@ -112,7 +112,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 
 // UseModel makes a model the user's choice: in the demo, until its end.
 func (d *desk) UseModel(ctx context.Context, m session.Model) (tui.Identity, error) {
-	if _, ok := d.m.demo[m.Provider]; !ok && d.m.sample == "" {
+	if _, ok := d.m.cast().demo[m.Provider]; !ok && d.m.cast().sample == "" {
 		err := setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
 			if err := dr.Set(setup.Path{"model", "provider"}, m.Provider); err != nil {
 				return err

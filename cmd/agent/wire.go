@@ -43,11 +43,10 @@ type machine struct {
 	load      setup.Options
 	fault     error // setup.json can't be used: defaults run
 	workspace string
-	demo      map[string]providers.Endpoint // endpoints that are not in settings
-	sample    string                        // the demo's project, "" for none
-	puppet    string                        // the folder of a puppet's pages, "" for none
-	script    bool                          // the model is a script or a puppet (PRV-11)
-	notice    string                        // to be said once, at the start
+	plays     atomic.Pointer[playing]
+	puppet    string // the folder of a puppet's pages, "" for none
+	script    bool   // the model is a script or a puppet (PRV-11)
+	notice    string // to be said once, at the start
 	grants    sync.Mutex
 	granted   []string // rules that were allowed since the settings were read
 	goOn      bool     // go on with the paused turn
@@ -105,7 +104,7 @@ func (m *machine) model() (session.Model, string, error) {
 		return session.Model{}, by, exit(exitUsage, "no model is chosen: give one with --model provider/model or set it in %s; `agent demo` needs none", m.settings().Path)
 	}
 	model := session.Model{Provider: c.Provider, Model: c.Model}
-	if ep, ok := m.demo[c.Provider]; ok {
+	if ep, ok := m.cast().demo[c.Provider]; ok {
 		_ = ep
 		model.API = openaichat.API
 		return model, by, nil
@@ -169,7 +168,7 @@ func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Tar
 }
 
 func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session.Model) (harness.Target, error) {
-	_, playing := m.demo[model.Provider]
+	_, playing := m.cast().demo[model.Provider]
 	switch {
 	case model == (session.Model{}):
 		return harness.Target{}, exit(exitUsage, "no model is chosen: choose one with Alt+P, --model provider/model or `agent config set model.provider …`; `agent demo` needs none")
@@ -181,7 +180,7 @@ func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session
 		return harness.Target{}, fmt.Errorf("%s speaks %s, which this version does not: choose a model of kind %s", model, model.API, openaichat.API)
 	}
 	t := harness.Target{Adapter: openaichat.Adapter{}, Window: session.Capacity{Source: "none"}}
-	if ep, ok := m.demo[model.Provider]; ok {
+	if ep, ok := m.cast().demo[model.Provider]; ok {
 		t.Endpoint = ep
 		t.Window = session.Capacity{N: ep.Window, Source: "setting"}
 		return t, nil
