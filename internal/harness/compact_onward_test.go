@@ -310,3 +310,28 @@ func TestWireRoomIsLearned(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A /compact that fails in a turn is not followed by the trigger's in the same
+// moment. // CMP-10
+func TestWireFailedByHandInATurn(t *testing.T) {
+	w := newWire(t, 60_000)
+	w.triggers(12_000)
+	l := w.filled(8_000)
+	let := make(chan struct{})
+	w.answers("one_shot", refusedWith(401, `{"error":{"message":"no such key"}}`))
+	more := []scripted.Step{scripted.Wait(let), scripted.Role(), scripted.Text(strings.Repeat("so it is. ", 1_800))}
+	w.answers("agent", append(more, looks(1)...), looks(2), whole("Looked."))
+	say(t, l, "Look around.")
+	until(t, l, "the request", func(session.Entry) bool { s := l.State().Branch.Turn; return s != nil && s.Open.Seq != 0 })
+	submit(t, l, drive.Compact{})
+	close(let)
+	ended(t, l, 2)
+	if got := strings.Join(failures(l, 0), " "); got != "exhausted" || w.count("one_shot") != 1 {
+		t.Errorf("%s, %d requests\n%s", got, w.count("one_shot"), staged(t, l))
+	}
+	w.answers("one_shot", whole(handoff("go on")))
+	say(t, l, "And now?")
+	if end := ended(t, l, 3); end.Status != "completed" || started(t, l, "checkpoint.committed") != 1 {
+		t.Errorf("%+v\n%s", end, staged(t, l))
+	}
+}

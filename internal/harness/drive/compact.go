@@ -223,14 +223,17 @@ func defers(s session.State, kind string) bool {
 	if b := s.Branch; kind == "cancelled" && b.Compaction != nil {
 		return b.Turn != nil || slices.ContainsFunc(b.Queue, func(q session.Queued) bool { return !q.Held })
 	}
+	b := s.Branch
 	by := ""
-	switch b := s.Branch; {
+	switch {
 	case b.Compaction != nil:
 		by = b.Compaction.Asked.By
 	case b.Asked != nil:
 		by = b.Asked.By
 	}
-	return by == "trigger" && s.Branch.Turn != nil
+	// One by hand that has failed in a turn is not followed by the trigger's in the
+	// same moment; one that did not begin has shown nothing.
+	return b.Turn != nil && (by == "trigger" || by == "user" && b.Compaction != nil)
 }
 
 // settleCompaction is what follows of a compaction that is under way: the
