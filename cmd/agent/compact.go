@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,11 @@ func compactionLine(e session.Entry) string {
 		switch ev.Code {
 		case "compaction.failed": // below what was said of each model
 			s = words.CompactionOver(ev.Args["kind"], ev.Args["detail"], ev.Args["kept"] != "")
-		case "compaction.asks", "compaction.done", "staging.voided":
+		case "compaction.asks": // its reason was the line before
+			ev.Args = maps.Clone(ev.Args)
+			delete(ev.Args, "why")
+			s = words.Toast(ev)
+		case "compaction.done", "staging.voided":
 			s = words.Toast(ev)
 		}
 	case session.SummarizerTried:
