@@ -25,7 +25,7 @@ type summing struct {
 	branch session.Branch
 	focus  source // of the newest that was asked for with one
 	at     session.Seq
-	began  time.Time // of the compaction at
+	began  time.Time // of the compaction at, in this run
 	pulses []drive.Pulse
 	here   bool // this process works on it, and can stop it
 	lives  bool // a process does
@@ -54,8 +54,19 @@ func (t *transcript) compacts(b session.Branch, here, there bool) {
 
 func (s *summing) since(e session.Entry) {
 	if e.Seq > s.at {
-		s.at, s.began = e.Seq, e.At
+		s.at = e.Seq
+		s.began = later(e.At, s.began)
 	}
+}
+
+// taken notes that a run takes up what was left: what passed before is nobody's time.
+func (s *summing) taken(e session.Entry) { s.began = later(e.At, s.began) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // asksSummary notes a request that is a summarizer's: its end is no part of the
@@ -188,17 +199,13 @@ func (s *summing) wait(now time.Time) string {
 	if c == nil {
 		return ""
 	}
-	why := ""
-	for _, t := range c.Tries {
-		if t.N > 0 {
-			why = t.Class
-			if t.Error != nil {
-				why = t.Error.Kind
-			}
-		}
-	}
-	if why == "" {
+	t, ok := words.LastTry(*c)
+	if !ok {
 		return ""
+	}
+	why := t.Class
+	if t.Error != nil {
+		why = t.Error.Kind
 	}
 	says := "the last attempt gave nothing: " + words.WhyNot(why)
 	for _, p := range s.pulses {

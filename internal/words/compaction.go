@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"varve/internal/session"
@@ -230,9 +231,21 @@ func Compacting(b session.Branch) (phase, who string) {
 
 // Attempt is the number of the attempt that is made or waited for, from 1.
 func Attempt(c session.Compacting) int {
-	n := 0
+	t, _ := LastTry(c)
+	return t.N + 1
+}
+
+// LastTry is what came of the last attempt at what is asked for now. What was tried
+// of an earlier part says nothing of this one.
+func LastTry(c session.Compacting) (last session.Tries, ok bool) {
 	for _, t := range c.Tries {
-		n = max(n, t.N)
+		open := slices.ContainsFunc(c.Open, func(a session.Asking) bool { return a.Unit == t.Unit })
+		if t.N == 0 || len(c.Open) > 0 && !open {
+			continue
+		}
+		if !ok || t.N > last.N || len(c.Open) == 0 && t.At > last.At {
+			last, ok = t, true
+		}
 	}
-	return n + 1
+	return last, ok
 }
