@@ -25,7 +25,9 @@ type summing struct {
 	branch session.Branch
 	focus  source // of the newest that was asked for with one
 	at     session.Seq
-	began  time.Time // of the compaction at, in this run
+	began  time.Time // of the compaction at
+	run    session.Seq
+	took   time.Time // when the run began
 	pulses []drive.Pulse
 	here   bool // this process works on it, and can stop it
 	lives  bool // a process does
@@ -54,19 +56,15 @@ func (t *transcript) compacts(b session.Branch, here, there bool) {
 
 func (s *summing) since(e session.Entry) {
 	if e.Seq > s.at {
-		s.at = e.Seq
-		s.began = later(e.At, s.began)
+		s.at, s.began = e.Seq, e.At
 	}
 }
 
 // taken notes that a run takes up what was left: what passed before is nobody's time.
-func (s *summing) taken(e session.Entry) { s.began = later(e.At, s.began) }
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+func (s *summing) taken(e session.Entry) {
+	if e.Seq > s.run {
+		s.run, s.took = e.Seq, e.At
 	}
-	return b
 }
 
 // asksSummary notes a request that is a summarizer's: its end is no part of the
@@ -99,7 +97,9 @@ func (s *summing) show() *row {
 	}
 	p := drive.Pulse{Kind: "summary", Text: s.text()}
 	if c := s.branch.Compaction; c != nil && c.At == s.at {
-		p.Began = s.began
+		if p.Began = s.began; s.run > s.at {
+			p.Began = s.took
+		}
 	}
 	s.row.pulse = p
 	s.row.forget()
