@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,11 @@ func (m *machine) report(ctx context.Context, s *harness.Session, st session.Sta
 	if st.Branch.Model == (session.Model{}) {
 		st.Branch.Model, _, _ = m.model() // none is chosen: it is said as such
 	}
-	return s.Report(ctx, st, m.resolve, m.summarizers())
+	r := s.Report(ctx, st, m.resolve, m.summarizers())
+	if r.Running != nil || r.Asked != "" {
+		r.LeftOpen = !harness.Held(m.folders.State, strings.TrimSuffix(lastPart(s.Path()), ".jsonl"), st.Branch.Name)
+	}
+	return r
 }
 
 // layerNames are what layers are called.
@@ -93,19 +98,16 @@ func (m *machine) contextOf(r compact.Report) tui.ContextInfo {
 	}
 	say("mode", "%s", mode)
 	say("summarized by", "%s", askerWords(r))
-	if r.Route != "" {
-		say("/compact now", "%s", map[string]string{
-			"one_shot":   fmt.Sprintf("about %s tokens would become one summary, by one request", about(r.Covers)),
-			"map_reduce": fmt.Sprintf("about %s tokens would become one summary, by parts (MapReduce): they don't fit one request", about(r.Covers)),
-		}[r.Route])
-	} else {
-		say("/compact now", "there is nothing to summarize yet")
-	}
+	say("/compact now", "%s", compactWords(r))
 	if r.Asked != "" {
 		say("queued", "a compaction, asked for by %s", r.Asked)
 	}
 	if run := r.Running; run != nil {
-		say("running", "a compaction, asked for by %s: %s, %s (%d/%d)", run.By, strings.ReplaceAll(run.Route, "_", " "), run.Model, run.I, run.N)
+		name, then := "running", ""
+		if r.LeftOpen {
+			name, then = "left open", "; goes on with /compact or a message"
+		}
+		say(name, "a compaction, asked for by %s: %s, %s (%d/%d)%s", run.By, strings.ReplaceAll(run.Route, "_", " "), run.Model, run.I, run.N, then)
 	}
 	if r.Deferred {
 		say("deferred", "an attempt failed in this turn: no other begins by itself before the next one; /compact does")
@@ -133,6 +135,29 @@ func (m *machine) contextOf(r compact.Report) tui.ContextInfo {
 	}
 	say("sizes", "~ marks an estimate; what has none was counted by the provider")
 	return c
+}
+
+// compactWords are what a /compact of now would come to.
+func compactWords(r compact.Report) string {
+	if r.Route == "" {
+		return "there is nothing to summarize yet"
+	}
+	if r.Onward == "refused" {
+		return fmt.Sprintf("is refused: the budget of %s is spent with %s; once more begins anew, without what was accepted; another model goes on with it", strings.Join(r.Spent, ", "), r.Accepted.Model)
+	}
+	s := fmt.Sprintf("about %s tokens would become one summary", about(r.Covers))
+	switch {
+	case r.Onward == "goes_on":
+		return s + ", with the " + words.Count(r.Accepted.Maps, "map") + " of " + strconv.Itoa(r.Accepted.Maps+r.Accepted.Missing) + " that were accepted"
+	case r.Route == "map_reduce":
+		s += ", by parts (MapReduce): they don't fit one request"
+	default:
+		s += ", by one request"
+	}
+	if r.Onward == "dropped" {
+		s += "; anew, without what was accepted"
+	}
+	return s
 }
 
 // largestWords name single items that take much of the window.

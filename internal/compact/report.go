@@ -27,9 +27,11 @@ type Report struct {
 	Own         bool    `json:"own"`         // none is configured: the agent's model
 	Route       string  `json:"route"`       // that /compact would take now: one_shot, map_reduce; "" where nothing can be covered
 	Covers      int     `json:"covers"`      // what it would stand for
+	Onward      string  `json:"onward"`      // what it would make of accepted work: goes_on, refused, dropped; "" where there is none
 
 	Asked      string   `json:"asked,omitempty"`   // who asked for the one that waits: user, trigger, overflow
 	Running    *Running `json:"running,omitempty"` // the one under way
+	LeftOpen   bool     `json:"left_open"`         // nobody works on the one that waits or is under way
 	Deferred   bool     `json:"deferred"`          // the trigger begins none in this turn any more
 	Recoveries int      `json:"recoveries"`        // since the last reply, because a request was too long
 	GaveUp     bool     `json:"gave_up"`
@@ -151,6 +153,9 @@ func (r *Report) forecast(s session.State, b Budget) {
 	if i < 0 {
 		return
 	}
+	if s.Branch.Staging != nil && r.onward(s, b, cut) {
+		return
+	}
 	m, size := r.Summarizers[i].Model, cut.Covers
 	if fixed := historyOf(s).fixed; r.Own && !s.Branch.View.Masked(cut.Ranges) {
 		size += fixed // its request begins as the agent's does
@@ -158,6 +163,27 @@ func (r *Report) forecast(s session.State, b Budget) {
 	if !Fits(size*s.Ratio(m)/1000+promptTokens, 0, r.Summarizers[i].Window.N) {
 		r.Route = "map_reduce"
 	}
+}
+
+// onward is what it would make of accepted work. It reports false where that is of
+// no use.
+func (r *Report) onward(s session.State, b Budget, cut Cut) bool {
+	var chain []session.Model
+	for _, a := range r.Summarizers {
+		chain = append(chain, a.Model)
+	}
+	switch on := Goes(s, b, cut, chain, true, false); {
+	case on.Voids == "spent":
+		r.Onward = "dropped"
+	case on.Voids != "":
+	case on.Ends:
+		r.Onward, r.Route, r.Covers = "refused", "map_reduce", s.Scaled(on.Cut.Covers)
+		return true
+	default:
+		r.Onward, r.Route, r.Covers = "goes_on", "map_reduce", s.Scaled(on.Cut.Covers)
+		return true
+	}
+	return false
 }
 
 // layers are what is in the request, in the order in which it is sent; results

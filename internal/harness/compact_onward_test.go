@@ -84,6 +84,7 @@ func TestWireSpentIsDropped(t *testing.T) {
 		}
 		return out
 	}
+	wantOnward(t, l, w, "refused")
 	sent, maps := len(w.srv.Requests()), w.count("map")
 	if f := compacted(t, l); f == nil || f.Kind != "stuck" || len(w.srv.Requests()) != sent {
 		t.Fatalf("%+v, %d requests more", f, len(w.srv.Requests())-sent)
@@ -91,6 +92,7 @@ func TestWireSpentIsDropped(t *testing.T) {
 	if got := strings.Join(offered(), "; "); got != "focus models go_on; anew models go_on" {
 		t.Error(got)
 	}
+	wantOnward(t, l, w, "dropped")
 	w.answers("audit", whole("PASS"))
 	log := must(os.ReadFile(l.Session.Path()))
 	l = restarted(t, w, l) // the refusal is in the log
@@ -106,9 +108,19 @@ func TestWireSpentIsDropped(t *testing.T) {
 	w.opts.Summarizers = func() []session.Model { return []session.Model{{Provider: "wire", API: "openai-chat", Model: "s2"}} }
 	other.Close()
 	other = w.elsewhere(filepath.Base(l.Session.Path()), log)
+	wantOnward(t, other, w, "goes_on")
 	maps = w.count("map")
 	if f := compacted(t, other); f != nil || w.count("map") != maps {
 		t.Errorf("%+v, %d maps more", f, w.count("map")-maps)
+	}
+}
+
+// wantOnward is what /context says that a /compact would make of accepted work.
+// // CMP-15
+func wantOnward(t *testing.T, l *Local, w *wire, want string) {
+	t.Helper()
+	if r := l.Session.Report(t.Context(), l.State(), w.opts.Resolve, w.opts.Summarizers()); r.Onward != want || r.Route != "map_reduce" {
+		t.Errorf("%q by %s, want %q", r.Onward, r.Route, want)
 	}
 }
 

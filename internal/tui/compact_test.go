@@ -270,6 +270,35 @@ func TestCompactionOfOthers(t *testing.T) { // LOG-14, TUI-8, MR-9
 	})
 }
 
+// One that another run takes up counts from then on, and what was tried of an
+// earlier part is not said of a later one.
+func TestCompactionTakenUp(t *testing.T) { // MR-12, TUI-8
+	scene(t, func(s *stage) {
+		s.summing("user", small)
+		s.a.put(session.CompactionFailed{Kind: "cancelled"})
+		s.a.at = time.Now() // each event is a second later
+		c := s.summing("user", small)
+		s.tries(c, 1, 1, small)
+		q := s.a.put(session.RequestSent{Purpose: "one_shot", Compaction: c, Unit: "one_shot", Attempt: 1, I: 1, N: 1, Model: small})
+		s.now()
+		s.later(4 * time.Second)
+		s.sees("Summarizing the conversation · 3 s")
+		s.later(time.Hour)
+		s.a.at = time.Now()
+		s.a.put(session.RunEnded{Run: "r", How: "lost"})
+		s.a.put(session.RunStarted{Run: "r2"})
+		s.a.put(session.ReplyRejected{Request: q, Class: "lost"})
+		s.now()
+		s.later(3 * time.Second)
+		s.sees("Summarizing the conversation · 2 s", "attempt 2", "the last attempt gave nothing: the program ended while it answered")
+		s.a.put(session.StagingCreated{Version: 3, Compaction: c, N: 2, Segments: session.Text{B: 0}}, "[]")
+		s.a.put(session.RequestSent{Purpose: "map", Compaction: c, Unit: "map/0", Attempt: 1, Model: small})
+		s.now()
+		s.sees("maps 0/2, 1 running")
+		s.lacks("attempt 2", "the last attempt")
+	})
+}
+
 // After checkpoints the whole conversation is still there, and what a frame costs
 // depends on the window: of 5,000 items those that are shown are drawn.
 func TestCompactedStaysReadable(t *testing.T) { // CMP-12, TUI-2, case CMP-26

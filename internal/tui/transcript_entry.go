@@ -54,6 +54,8 @@ func (t *transcript) entry(e session.Entry, rows *[]*row) {
 		r := &row{kind: rowModel, event: ev, ink: inkDim, hidden: true, head: modelWords(ev)}
 		put(r)
 		t.chosen(r)
+	case session.RunStarted:
+		t.summing.taken(e)
 	case session.RunEnded:
 		if ev.How == "lost" {
 			put(&row{kind: rowLost, ink: inkWarn, head: lostWords("")})

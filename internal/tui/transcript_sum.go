@@ -26,6 +26,8 @@ type summing struct {
 	focus  source // of the newest that was asked for with one
 	at     session.Seq
 	began  time.Time // of the compaction at
+	run    session.Seq
+	took   time.Time // when the run began
 	pulses []drive.Pulse
 	here   bool // this process works on it, and can stop it
 	lives  bool // a process does
@@ -55,6 +57,13 @@ func (t *transcript) compacts(b session.Branch, here, there bool) {
 func (s *summing) since(e session.Entry) {
 	if e.Seq > s.at {
 		s.at, s.began = e.Seq, e.At
+	}
+}
+
+// taken notes that a run takes up what was left: what passed before is nobody's time.
+func (s *summing) taken(e session.Entry) {
+	if e.Seq > s.run {
+		s.run, s.took = e.Seq, e.At
 	}
 }
 
@@ -88,7 +97,9 @@ func (s *summing) show() *row {
 	}
 	p := drive.Pulse{Kind: "summary", Text: s.text()}
 	if c := s.branch.Compaction; c != nil && c.At == s.at {
-		p.Began = s.began
+		if p.Began = s.began; s.run > s.at {
+			p.Began = s.took
+		}
 	}
 	s.row.pulse = p
 	s.row.forget()
