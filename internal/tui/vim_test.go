@@ -256,7 +256,11 @@ func TestVimSends(t *testing.T) {
 			t.Errorf("%s: %s", name, d.mode())
 		}
 	}
+	d.Give("new")
 	d.press("<esc>") // who moves in a text that was given makes it theirs
+	if d.Given() {
+		t.Error("the text is still one that nobody wrote")
+	}
 	if d.press("iX"); d.mode() != "> neX|w" {
 		t.Errorf("a given text: %s", d.mode())
 	}
@@ -286,6 +290,11 @@ func TestVimPaste(t *testing.T) {
 	}
 	if got, _ := d.Value(); got != "ab"+long {
 		t.Errorf("%d bytes", len(got))
+	}
+	d = vimDesk("a!|")
+	d.Paste(long)
+	if d.press("0wdw"); d.mode() != "N a|▪" {
+		t.Errorf("a mark beside a paste is a word of its own: %s", d.mode())
 	}
 	d = vimDesk("|")
 	d.press("d") // gives way
