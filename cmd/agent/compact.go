@@ -51,7 +51,7 @@ func compactionLine(e session.Entry) string {
 			s = words.CompactionOver(ev.Args["kind"], ev.Args["detail"], ev.Args["kept"] != "")
 		case "compaction.asks": // its reason was the line before
 			ev.Args = maps.Clone(ev.Args)
-			delete(ev.Args, "why")
+			delete(ev.Args, "after")
 			s = words.Toast(ev)
 		case "compaction.done", "staging.voided":
 			s = words.Toast(ev)
