@@ -23,3 +23,12 @@ func opensTurn(s session.State, facts []session.Fact) bool {
 func asksAtRest(s session.State, facts []session.Fact) bool {
 	return s.Branch.Turn == nil && slices.ContainsFunc(facts, func(f session.Fact) bool { _, ok := f.Event.(session.CompactionRequested); return ok })
 }
+
+// focus is what the compaction that was left open is to keep in particular.
+func (l *Loop) focus(s session.State) ([]byte, error) {
+	c := s.Branch.Compaction
+	if c == nil || c.Asked.Focus == nil {
+		return nil, nil
+	}
+	return l.sess.Load(c.Asked.At, c.Asked.Focus.B)
+}

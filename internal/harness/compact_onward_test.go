@@ -192,7 +192,7 @@ func TestWireLeftOpenWithAnotherList(t *testing.T) {
 				}
 				return []scripted.Step{scripted.Role(), scripted.Hang()}
 			})
-			submit(t, l, drive.Compact{})
+			submit(t, l, drive.Compact{Focus: []byte("the third answer")})
 			if c.stage == "map" {
 				w.asking(l, "map", 4)
 				until(t, l, "two maps", func(session.Entry) bool { g := l.State().Branch.Staging; return g != nil && len(g.Maps) == 2 })
@@ -232,6 +232,9 @@ func TestWireLeftOpenWithAnotherList(t *testing.T) {
 			for _, r := range w.srv.Requests()[sent:] {
 				if stageOf(r) != "agent" && r.Model() != last {
 					t.Errorf("%s of %s", stageOf(r), r.Model())
+				}
+				if s := stageOf(r); (s == "one_shot" || s == "reduce") && !strings.Contains(r.LastUser(), "the third answer") {
+					t.Errorf("%s without its focus", s)
 				}
 			}
 			if n := started(t, l, "checkpoint.committed"); n != 1 {

@@ -205,6 +205,9 @@ func (l *Loop) decide(ctx context.Context, cmd drive.Command) error {
 			if env.Opening, err = l.opening(ctx, s); err != nil {
 				return err
 			}
+			if env.Focus, err = l.focus(s); err != nil {
+				return err
+			}
 		}
 		facts, err := drive.Admit(s, env, cmd)
 		if err != nil {

@@ -33,6 +33,9 @@ type Env struct {
 	// Opening is what this run records before its first act: in a new file the
 	// session itself, always the run.
 	Opening []session.Fact
+	// Focus is what the compaction that was left open is to keep in particular:
+	// whoever asks for it anew says it again.
+	Focus []byte
 	// Running reports whether a job is being worked on here.
 	Running func(id string) bool
 }

@@ -35,7 +35,7 @@ func begin(s session.State, env Env) []session.Fact {
 		}
 	}
 	if superseded(s, env) {
-		out = append(out, supersede(s)...)
+		out = append(out, supersede(s, env)...)
 	}
 	if t := s.Branch.Turn; t != nil {
 		if t.Open.Seq != 0 {
@@ -62,11 +62,11 @@ func resume(s session.State, env Env) ([]session.Fact, error) {
 }
 
 // superseded reports whether the compaction that a run left asks other models than
-// the list of now (SUM-7). One with a focus goes on: its words are in that request. So
-// does the recovery of a request that was too long, which counts.
+// the list of now (SUM-7). The recovery of a request that was too long goes on: it
+// counts (CMP-14).
 func superseded(s session.State, env Env) bool {
 	c := s.Branch.Compaction
-	if c == nil || s.Branch.Run == env.Run || c.Asked.By == "overflow" || c.Asked.Focus != nil {
+	if c == nil || s.Branch.Run == env.Run || c.Asked.By == "overflow" {
 		return false
 	}
 	now := s.Session.Settings.Summarizers
@@ -84,13 +84,16 @@ func superseded(s session.State, env Env) bool {
 // supersede ends the compaction that was left; what was accepted stays, as after a
 // failure. A person's is asked for anew, the trigger's begins by itself where it is
 // due.
-func supersede(s session.State) []session.Fact {
+func supersede(s session.State, env Env) []session.Fact {
 	c := s.Branch.Compaction
 	out := facts(
 		session.CompactionFailed{Compaction: c.At, Kind: "superseded", Kept: keeps(s)},
 		session.ToastPosted{Level: "info", Code: "compaction.failed", Args: map[string]string{"kind": "superseded"}, About: c.At},
 	)
-	if c.Asked.By == "user" {
+	switch {
+	case c.Asked.By == "user" && c.Asked.Focus != nil:
+		out = append(out, text(session.CompactionRequested{By: "user", Focus: &session.Text{B: 0}}, env.Focus))
+	case c.Asked.By == "user":
 		out = append(out, facts(session.CompactionRequested{By: "user"})...)
 	}
 	return out
