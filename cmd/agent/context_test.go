@@ -25,8 +25,11 @@ func TestContextSaysWhatWouldBe(t *testing.T) {
 		{compact.Report{Route: "map_reduce", Covers: 900}, "/compact now", "about ~900 tokens would become one summary, by parts (MapReduce): they don't fit one request"},
 		{compact.Report{Route: "map_reduce", Covers: 900, Onward: "goes_on", Accepted: work}, "/compact now", "about ~900 tokens would become one summary, with the 2 maps of 3 that were accepted"},
 		{compact.Report{Route: "one_shot", Covers: 900, Onward: "dropped", Accepted: work}, "/compact now", "about ~900 tokens would become one summary, by one request; anew, without what was accepted"},
-		{compact.Report{Route: "map_reduce", Onward: "refused", Accepted: work, Spent: []string{"corrections"}}, "/compact now",
-			"is refused: the budget of corrections is spent with acme/small; once more begins anew, without what was accepted; another model goes on with it"},
+		{
+			compact.Report{Route: "map_reduce", Onward: "refused", Accepted: work, Spent: []string{"corrections"}},
+			"/compact now",
+			"is refused: the budget of corrections is spent with acme/small; once more begins anew, without what was accepted; another model goes on with it",
+		},
 		{compact.Report{Running: run}, "running", "a compaction, asked for by user: map reduce, acme/small (1/1)"},
 		{compact.Report{Running: run, LeftOpen: true}, "left open", "a compaction, asked for by user: map reduce, acme/small (1/1); goes on with /compact or a message"},
 	} {

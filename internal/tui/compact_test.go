@@ -478,8 +478,10 @@ func TestOfferByOneKey(t *testing.T) { // SUM-4, TUI-7, TUI-12
 		c := s.summing("trigger", tiny)
 		s.a.put(session.SummarizerTried{Compaction: c, I: 1, N: 1, Model: tiny, Outcome: "spent", Why: "auth: Incorrect API key provided."})
 		s.a.put(session.CompactionFailed{Compaction: c, Kind: "exhausted", Defers: true, Detail: &session.Text{B: 0}}, "acme/tiny: auth: Incorrect API key provided.")
-		s.a.put(session.ToastPosted{Level: "warning", Code: "compaction.failed", About: c, Actions: []string{"retry", "models", "go_on"},
-			Args: map[string]string{"kind": "exhausted", "detail": "acme/tiny: auth: Incorrect API key provided."}})
+		s.a.put(session.ToastPosted{
+			Level: "warning", Code: "compaction.failed", About: c, Actions: []string{"retry", "models", "go_on"},
+			Args: map[string]string{"kind": "exhausted", "detail": "acme/tiny: auth: Incorrect API key provided."},
+		})
 		s.now()
 		s.sees("! Not summarized: the provider refused the key (Incorrect API key provided).",
 			"That was acme/tiny, and nobody is left to ask.", "No summarization model is left. The conversation is as it was.")

@@ -281,8 +281,19 @@ func TestVimPaste(t *testing.T) {
 		t.Fatalf("pasted: %s", d.mode())
 	}
 	for _, step := range []struct{ keys, want string }{
-		{"yl", "N ab|▪"}, {"0p", "N a|▪b▪"}, {"$x", "N a▪|b"}, {"u", "N a▪b|▪"}, {"F", "N a▪b|▪"}, {"bb", "N a|▪b▪"},
-		{"dw", "N a|b▪"}, {"P", "N a|▪b▪"}, {"cwX<esc>", "N a|Xb▪"}, {"0e", "N aX|b▪"}, {"e", "N aXb|▪"}, {"0dE", "N |"}, {"uu", "N a|b▪"},
+		{"yl", "N ab|▪"},
+		{"0p", "N a|▪b▪"},
+		{"$x", "N a▪|b"},
+		{"u", "N a▪b|▪"},
+		{"F", "N a▪b|▪"},
+		{"bb", "N a|▪b▪"},
+		{"dw", "N a|b▪"},
+		{"P", "N a|▪b▪"},
+		{"cwX<esc>", "N a|Xb▪"},
+		{"0e", "N aX|b▪"},
+		{"e", "N aXb|▪"},
+		{"0dE", "N |"},
+		{"uu", "N a|b▪"},
 	} {
 		if d.press(step.keys); d.mode() != step.want {
 			t.Fatalf("%s: %q, want %q", step.keys, d.mode(), step.want)
@@ -303,8 +314,9 @@ func TestVimPaste(t *testing.T) {
 		t.Errorf("lines: %s", d.mode())
 	}
 	for _, c := range []struct{ text, keys, want string }{
-		{"one |two", "dw", "N one| "}, {"|one two", "dwix", "> x|two"}, // letters that come together are keys
-		{"|ab", "x\rx\r", "N |"}, // and nothing of them is sent
+		{"one |two", "dw", "N one| "},
+		{"|one two", "dwix", "> x|two"}, // letters that come together are keys
+		{"|ab", "x\rx\r", "N |"},        // and nothing of them is sent
 		{"a|b", "ione\rtwo\r", "> aone\ntwo\n|b"},
 		{"a|b", "d\r\nw\tl", "N a|b"},
 	} {
