@@ -46,7 +46,9 @@ func compactionLine(e session.Entry) string {
 	switch ev := e.Event.(type) {
 	case session.ToastPosted:
 		switch ev.Code {
-		case "compaction.asks", "compaction.done", "compaction.failed", "staging.voided":
+		case "compaction.asks": // why it is not the one before was said on a line of its own
+			s = words.Toast(session.ToastPosted{Code: ev.Code, Args: map[string]string{"model": ev.Args["model"], "i": ev.Args["i"], "n": ev.Args["n"]}})
+		case "compaction.done", "compaction.failed", "staging.voided":
 			s = words.Toast(ev)
 		}
 	case session.SummarizerTried:
