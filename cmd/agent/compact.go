@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -46,9 +47,13 @@ func compactionLine(e session.Entry) string {
 	switch ev := e.Event.(type) {
 	case session.ToastPosted:
 		switch ev.Code {
-		case "compaction.asks": // why it is not the one before was said on a line of its own
-			s = words.Toast(session.ToastPosted{Code: ev.Code, Args: map[string]string{"model": ev.Args["model"], "i": ev.Args["i"], "n": ev.Args["n"]}})
-		case "compaction.done", "compaction.failed", "staging.voided":
+		case "compaction.failed": // below what was said of each model
+			s = words.CompactionOver(ev.Args["kind"], ev.Args["detail"], ev.Args["kept"] != "")
+		case "compaction.asks": // its reason was the line before
+			ev.Args = maps.Clone(ev.Args)
+			delete(ev.Args, "after")
+			s = words.Toast(ev)
+		case "compaction.done", "staging.voided":
 			s = words.Toast(ev)
 		}
 	case session.SummarizerTried:

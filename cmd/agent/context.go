@@ -12,6 +12,7 @@ import (
 	"varve/internal/compact"
 	"varve/internal/harness"
 	"varve/internal/session"
+	"varve/internal/setup"
 	"varve/internal/tui"
 	"varve/internal/tui/plain"
 	"varve/internal/words"
@@ -36,7 +37,7 @@ func contextCommand(e *env, f *flags, asJSON *bool) *cobra.Command {
 					printJSON(e.out, r)
 					return nil
 				}
-				for _, line := range contextOf(r).Lines(78) {
+				for _, line := range m.contextOf(r).Lines(78) {
 					fprintln(e.out, line)
 				}
 				return nil
@@ -69,7 +70,11 @@ var layerNames = map[string]string{
 	"catalogs": "catalogs",
 }
 
-func contextOf(r compact.Report) tui.ContextInfo {
+func (m *machine) contextOf(r compact.Report) tui.ContextInfo {
+	set := 0
+	if n := m.settings().Limits(setup.ModelRef{Provider: r.Model.Provider, Model: r.Model.Model}).ContextWindow; n != nil {
+		set = *n
+	}
 	c := tui.ContextInfo{Model: modelName(r.Model), Used: r.Occupancy, Capacity: r.Capacity.N, Sizing: compact.Sizing(0), Trigger: r.Trigger}
 	if r.Mode == "disabled" {
 		c.Trigger = 0
@@ -85,7 +90,7 @@ func contextOf(r compact.Report) tui.ContextInfo {
 		c.Facts = append(c.Facts, tui.ContextFact{Name: name, Says: plain.Clean(fmt.Sprintf(format, args...))})
 	}
 	say("largest", "%s", largestWords(r))
-	say("window", "%s", capacityWords(r))
+	say("window", "%s", capacityWords(r, set))
 	say("summarized at", "%s", triggerWords(r))
 	mode := r.Mode
 	if r.Requested != r.Mode {
@@ -170,7 +175,9 @@ func about(n int) string { return words.Tokens(session.Tokens{N: n}) }
 
 func exactly(n int) string { return words.Tokens(session.Tokens{N: n, By: "provider"}) }
 
-func capacityWords(r compact.Report) string {
+// capacityWords say how large the window is and who says so; set is what the
+// user's settings say, 0 for nothing.
+func capacityWords(r compact.Report, set int) string {
 	source := map[string]string{
 		"setting": "by your settings", "learned": "as an error of the provider said", "reported": "as the provider says", "catalogue": "by the " + catalogueWords(),
 	}
@@ -178,6 +185,9 @@ func capacityWords(r compact.Report) string {
 		return "not known, and none is invented: nothing begins by itself before the provider reports one"
 	}
 	s := fmt.Sprintf("%s tokens, %s", exactly(r.Capacity.N), cmp.Or(source[r.Capacity.Source], r.Capacity.Source))
+	if set > 0 && set != r.Capacity.N && r.Capacity.Source == "learned" {
+		s += fmt.Sprintf("; your setting says %s", exactly(set))
+	}
 	if r.Budget < r.Capacity.N {
 		s += fmt.Sprintf("; %s of them are used (context.input_limit_tokens lifts that)", exactly(r.Budget))
 	}

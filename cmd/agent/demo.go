@@ -78,7 +78,8 @@ func startDemo(m *machine, h scripted.Handler, provider string) (*scripted.Serve
 		return nil, exit(exitFailed, "demo: %w", err)
 	}
 	s.Handle(h)
-	m.demo = map[string]providers.Endpoint{provider: {Provider: provider, BaseURL: s.URL() + "/v1", Window: 128_000, StallTimeout: demo.Patience}}
+	at := providers.Endpoint{Provider: provider, BaseURL: s.URL() + "/v1", Window: 128_000, StallTimeout: demo.Patience}
+	m.recast(func(p *playing) { p.demo = map[string]providers.Endpoint{provider: at} })
 	m.alter(func(set *setup.Setup) { set.Model.Provider, set.Model.Model = provider, playedModel(provider) })
 	return s, nil
 }
@@ -117,7 +118,7 @@ func runDemo(ctx context.Context, e *env, f *flags, d *demoFlags, args []string)
 		if d.run && !d.cont {
 			fprintln(e.err, strings.TrimSpace("The sample project is in "+words.OneLine(m.workspace)+". "+m.notice))
 		}
-		m.sample = m.workspace
+		m.recast(func(p *playing) { p.sample = m.workspace })
 		story := demo.Tally()
 		if d.run {
 			story.Pace = 0
@@ -166,7 +167,7 @@ func player(model string) string {
 
 // player is who plays the model of this machine.
 func (m *machine) player() string {
-	for p := range m.demo {
+	for p := range m.cast().demo {
 		return p
 	}
 	return ""

@@ -27,10 +27,10 @@ type desk struct {
 	m      *machine
 	folder string // that the program was started in
 	ctx    context.Context
-	opts   harness.Options
-	ident  tui.Identity
 
 	mu    sync.Mutex
+	opts  harness.Options // of the session that is opened next; its folder is the desk's
+	ident tui.Identity
 	path  string // of the session to open, "" for a new one
 	open  chan struct{}
 	local *harness.Local
@@ -68,17 +68,24 @@ func (d *desk) start(path string) {
 	d.open, d.path = open, path
 	go func() {
 		defer close(open)
-		l, err := d.opened(path, "")
+		l, err := d.opened(d.options(), path, "")
 		d.mu.Lock()
 		d.local, d.err = l, err
 		d.mu.Unlock()
 	}()
 }
 
-func (d *desk) opened(path, branch string) (*harness.Local, error) {
+// options are a copy: who opens a session has its own.
+func (d *desk) options() harness.Options {
 	d.mu.Lock()
-	o := d.opts
-	d.mu.Unlock()
+	defer d.mu.Unlock()
+	return d.opts
+}
+
+// workspace is the folder that the desk is in.
+func (d *desk) workspace() string { return d.options().Workspace }
+
+func (d *desk) opened(o harness.Options, path, branch string) (*harness.Local, error) {
 	if path == "" {
 		return harness.Start(d.ctx, o)
 	}
@@ -182,11 +189,13 @@ func (d *desk) OpenAt(ctx context.Context, id, branch string) (tui.Identity, err
 		}
 		return d.Branch(ctx, branch)
 	}
-	if err := d.move(path); err != nil {
+	// The other one is opened first: where that fails, this one stays, and the
+	// desk in its folder.
+	o, err := d.optionsFor(path)
+	if err != nil {
 		return tui.Identity{}, err
 	}
-	// The other one is opened first: where that fails, this one stays.
-	l, err := d.opened(path, branch)
+	l, err := d.opened(o, path, branch)
 	if err != nil {
 		return tui.Identity{}, err
 	}
@@ -201,43 +210,42 @@ func (d *desk) OpenAt(ctx context.Context, id, branch string) (tui.Identity, err
 	close(d.open)
 	d.path, d.local, d.err = path, l, nil
 	d.ident.Session, d.ident.Notice, d.ident.Draft = id, notice, ""
-	d.ident.Workspace, d.ident.GitBranch = d.m.workspace, gitBranch(d.m.workspace)
-	if path == "" && d.m.sample != "" {
+	d.ident.Workspace, d.ident.GitBranch = o.Workspace, gitBranch(o.Workspace)
+	d.opts.Workspace, d.opts.Judge, d.opts.Look, d.opts.Tools = o.Workspace, o.Judge, o.Look, o.Tools // settings may be newer by now
+	if path == "" && d.m.cast().sample != "" {
 		d.ident.Draft = demo.Prompt
 	}
 	d.mu.Unlock()
 	return d.Identity(), nil
 }
 
-// move goes to the folder of the session that is opened next: its own, or for
-// a new one the present. The demo's project is written anew for a new one,
-// since it may be half mended by now.
-func (d *desk) move(path string) error {
-	was := d.m.workspace
+// optionsFor are those of the session that is opened next: in its own folder, or
+// for a new one in the present. The desk stays where it is: opening may fail. The
+// demo's project is written anew for a new one, since it may be half mended by now.
+func (d *desk) optionsFor(path string) (harness.Options, error) {
+	o := d.options()
+	folder := o.Workspace
 	switch {
 	case path != "":
-		if err := d.m.follow(path); err != nil {
-			return err
+		var err error
+		if folder, err = folderOf(path, folder); err != nil {
+			return o, err
 		}
-	case d.m.sample != "":
-		d.m.workspace = d.m.sample
-		if err := renewSample(d.m.sample); err != nil {
-			return err
+	case d.m.cast().sample != "":
+		folder = d.m.cast().sample
+	}
+	if folder != o.Workspace {
+		there, err := d.m.optionsIn(folder, "tui", true)
+		if err != nil {
+			return o, err
 		}
+		there.Model, there.ModelBy = o.Model, o.ModelBy
+		o = there
 	}
-	if d.m.workspace == was {
-		return nil
+	if path == "" && d.m.cast().sample != "" {
+		return o, renewSample(folder)
 	}
-	o, err := d.m.options("tui", true)
-	if err != nil {
-		d.m.workspace = was
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	o.Model, o.ModelBy = d.opts.Model, d.opts.ModelBy
-	d.opts = o
-	return nil
+	return o, nil
 }
 
 func (d *desk) Rule(ctx context.Context, call session.ItemID) (string, error) {
@@ -257,7 +265,7 @@ func (d *desk) Allow(_ context.Context, rule string) error {
 	d.m.grants.Lock()
 	d.m.granted = append(d.m.granted, rule)
 	d.m.grants.Unlock()
-	if d.m.sample != "" {
+	if d.m.cast().sample != "" {
 		return errDemoRule
 	}
 	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
@@ -286,7 +294,7 @@ func (d *desk) Context(ctx context.Context) (tui.ContextInfo, error) {
 	if st.Branch.Model == (session.Model{}) {
 		st.Branch.Model = d.Identity().Model // that it would begin with
 	}
-	return contextOf(d.m.report(ctx, l.Session, st)), nil
+	return d.m.contextOf(d.m.report(ctx, l.Session, st)), nil
 }
 
 func (d *desk) Lost(ctx context.Context) bool {

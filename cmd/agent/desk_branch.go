@@ -216,7 +216,7 @@ func (d *desk) Branch(ctx context.Context, name string) (tui.Identity, error) {
 	if err != nil {
 		return tui.Identity{}, err
 	}
-	o := d.opts
+	o := d.options()
 	o.Branch = name
 	l, err := harness.Resume(d.ctx, o, old.Session.Path())
 	if err != nil {

@@ -170,10 +170,10 @@ func (d *desk) ExportAt(ctx context.Context, id, branch, file string) (string, e
 		return "", err
 	}
 	if rest, ok := strings.CutPrefix(file, "~/"); ok {
-		file = filepath.Join(d.ident.Home, rest)
+		file = filepath.Join(d.Identity().Home, rest)
 	}
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(d.m.workspace, file)
+		file = filepath.Join(d.workspace(), file)
 	}
 	var told bytes.Buffer
 	err = (&exportFlags{branch: branch, out: file}).export(&env{out: io.Discard, err: &told}, x.s)

@@ -188,7 +188,7 @@ func (d *desk) Expand(ctx context.Context, name, args string) (string, error) {
 var errDemoTheme = errors.New("nothing of the demo is kept there")
 
 func (d *desk) KeepTheme(_ context.Context, name string) error {
-	if d.m.sample != "" {
+	if d.m.cast().sample != "" {
 		return errDemoTheme
 	}
 	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error { return dr.Set(setup.Path{"appearance", "theme"}, name) })

@@ -38,7 +38,7 @@ func (d *desk) Browse(ctx context.Context) <-chan tui.Browsed {
 // browsed is a list as the browser shows it.
 func (d *desk) browsed(u index.Update) tui.Browsed {
 	d.mu.Lock()
-	path, branch := d.path, ""
+	path, branch, folder := d.path, "", session.PathKey(d.opts.Workspace)
 	if d.local != nil {
 		path, branch = d.local.Session.Path(), d.local.Branch
 	}
@@ -51,7 +51,7 @@ func (d *desk) browsed(u index.Update) tui.Browsed {
 		}
 		row := tui.SessionInfo{
 			ID: s.ID, Title: cmp.Or(s.Title, s.ID), Workspace: s.Workspace, Age: ago(s.Changed, now), Size: words.Bytes(s.Size), Bytes: s.Size,
-			Changed: s.Changed, Here: d.m.here(s), Shown: s.Path == path, Damage: s.Damage, Whole: s.Whole, Model: s.Model,
+			Changed: s.Changed, Here: s.Workspace == folder, Shown: s.Path == path, Damage: s.Damage, Whole: s.Whole, Model: s.Model,
 			Spent: spent(s.Usage), Messages: s.Messages, Turn: d.m.turnOf(s),
 		}
 		for _, b := range live(s) {

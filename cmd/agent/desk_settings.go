@@ -30,7 +30,7 @@ func (m *machine) settingsInfo(ctx context.Context, set *setup.Setup) tui.Settin
 	info := tui.SettingsInfo{Set: set, Providers: set.Usables()}
 	list := set.Routing.SummarizationModels
 	info.Summarizers = make([]tui.Summarizer, len(list))
-	// A key may be a command that takes its time.
+	// A server on this machine may take its time.
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -83,15 +83,23 @@ func (d *desk) renewed() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.opts.Settings, d.opts.Reasoning = d.m.configured(), d.m.settings().Model.Reasoning
-	if model, by, err := d.m.model(); err == nil && d.m.demo == nil {
+	if model, by, err := d.m.model(); err == nil && d.m.cast().demo == nil {
 		d.opts.Model, d.opts.ModelBy = model, by
 	}
 	return nil
 }
 
+// unsaved refuses what the demo would leave behind: it is somebody's machine.
+func (m *machine) unsaved(what string) error {
+	if m.cast().sample == "" {
+		return nil
+	}
+	return errors.New(what + " in the demo; nothing is saved")
+}
+
 func (d *desk) change(edits []tui.SettingEdit) error {
-	if d.m.sample != "" {
-		return errors.New("settings are not changed in the demo; nothing is saved")
+	if err := d.m.unsaved("settings are not changed"); err != nil {
+		return err
 	}
 	return setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
 		for _, e := range edits {
@@ -107,6 +115,9 @@ func (d *desk) change(edits []tui.SettingEdit) error {
 }
 
 func put(dr *setup.Draft, e tui.SettingEdit) error {
+	if e.To == nil {
+		return dr.Delete(e.At)
+	}
 	switch e.At.String() {
 	case "routing.summarization_models":
 		var list []setup.ModelRef
@@ -118,9 +129,6 @@ func put(dr *setup.Draft, e tui.SettingEdit) error {
 		if err := newRules(e.Was, e.To); err != nil {
 			return err
 		}
-	}
-	if e.To == nil {
-		return dr.Delete(e.At)
 	}
 	return dr.Set(e.At, jsontext.Value(e.To))
 }
@@ -153,12 +161,19 @@ func newRules(was, to []byte) error {
 }
 
 func (d *desk) StoreKey(ctx context.Context, provider, key string) (tui.SettingsInfo, error) {
-	err := d.m.settings().StoreKey(ctx, provider, setup.Secret(strings.TrimSpace(key)))
+	err := d.m.storeKey(ctx, provider, key)
 	if err == nil {
 		err = d.renewed()
 	}
 	info, lerr := d.Settings(ctx)
 	return info, errors.Join(err, lerr)
+}
+
+func (m *machine) storeKey(ctx context.Context, provider, key string) error {
+	if err := m.unsaved("keys are not kept"); err != nil {
+		return err
+	}
+	return m.settings().StoreKey(ctx, provider, setup.Secret(strings.TrimSpace(key)))
 }
 
 func (d *desk) Models(ctx context.Context) ([]tui.ModelInfo, error) {
@@ -171,6 +186,12 @@ func (d *desk) KnownModels(context.Context) ([]tui.ModelInfo, string, error) {
 	return rows, note, errors.Join(err, catalogueProblem())
 }
 
-func (d *desk) Prefer(_ context.Context, model session.Model, how tui.Preference) error {
-	return d.m.prefer(model, how)
+func (d *desk) Prefer(ctx context.Context, model session.Model, how tui.Preference) error {
+	if err := d.m.unsaved("favourites are not kept"); err != nil {
+		if how == tui.Used {
+			return nil // nobody asked for it
+		}
+		return err
+	}
+	return d.m.prefer(ctx, model, how)
 }

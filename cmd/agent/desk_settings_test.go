@@ -4,9 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
+	"varve/internal/compact"
 	"varve/internal/session"
 	"varve/internal/setup"
 	"varve/internal/tui"
@@ -65,18 +68,29 @@ func TestDeskChangesSettings(t *testing.T) { // SET-1, SET-2, SET-4, case CFG-07
 		}
 	}
 	// It counts for sessions that begin in this window from now on.
-	if _, err = d.Change(t.Context(), []tui.SettingEdit{
+	if info, err = d.Change(t.Context(), []tui.SettingEdit{
 		{At: setup.Path{"context", "compaction", "threshold_tokens"}, To: []byte(`90000`)},
 		{At: setup.Path{"model", "provider"}, To: []byte(`"ollama"`)},
 		{At: setup.Path{"model", "model"}, To: []byte(`"small"`)},
+		{At: setup.Path{"permissions", "deny"}, To: []byte(`["bash(rm:*)"]`)},
+		{At: setup.Path{"permissions", "allow"}, To: []byte(`["bash(ls)"]`)},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	if n := d.opts.Settings.Compaction.Threshold; n == nil || *n != 90_000 || d.opts.Model.Model != "small" || len(d.opts.Settings.Summarizers) != 2 {
 		t.Errorf("%+v", d.opts.Settings)
 	}
+	// What is taken out stands as the default again: lists too.
+	for _, path := range []setup.Path{{"permissions", "deny"}, {"permissions", "allow"}, sums} {
+		if _, err = d.Change(t.Context(), []tui.SettingEdit{{At: path, Was: info.Set.Raw(path), To: nil}}); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if now := read(); strings.Contains(now, "summarization_models") || strings.Contains(now, "bash(rm:*)") {
+		t.Errorf("%s", now)
+	}
 	before = read()
-	d.m.sample = "demo"
+	d.m.recast(func(p *playing) { p.sample = "demo" })
 	if _, err = d.Change(t.Context(), []tui.SettingEdit{moved}); err == nil || read() != before {
 		t.Errorf("in the demo: %v", err)
 	}
@@ -94,6 +108,52 @@ func TestSettingsFolderIsReadOnly(t *testing.T) { // SET-1: a failed save leaves
 	info, err := d.Change(t.Context(), []tui.SettingEdit{{At: setup.Path{"appearance", "theme"}, To: []byte(`"light"`)}})
 	if err == nil || info.Set.Appearance.Theme != "auto" {
 		t.Errorf("%v, %v", err, info.Set.Appearance)
+	}
+}
+
+// The demo leaves nothing behind: no key and no favourite, though the models that it
+// uses are used without a word.
+func TestDemoKeepsNothing(t *testing.T) { // PRV-11, SEC-2
+	d := newTestDesk(t)
+	d.m.recast(func(p *playing) { p.sample = t.TempDir() })
+	real := session.Model{Provider: "openai", API: "openai-chat", Model: "m"}
+	_, err := d.StoreKey(t.Context(), "openai", "sk-real")
+	_, taken := d.Take(t.Context(), "openai", "sk-real")
+	for what, err := range map[string]error{
+		"a key": err, "a key of the first run": taken, "a favourite": d.Prefer(t.Context(), real, tui.Favourite), "none": d.Prefer(t.Context(), real, tui.NoFavourite),
+	} {
+		if err == nil || !strings.HasSuffix(err.Error(), "in the demo; nothing is saved") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := d.Prefer(t.Context(), real, tui.Used); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.UseModel(t.Context(), real); err != nil {
+		t.Error(err)
+	}
+	for _, path := range []string{filepath.Join(d.m.folders.State, "keys", "openai"), d.m.preferredPath(), d.m.settings().Path} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
+	}
+}
+
+// Windows that note models at once lose none of them.
+func TestFavouritesOfWindows(t *testing.T) { // SET-3
+	d := newTestDesk(t)
+	const n = 8
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := d.Prefer(t.Context(), session.Model{Provider: "p", Model: strconv.Itoa(i)}, tui.Favourite); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if p, err := d.m.preferred(); err != nil || len(p.Favourites) != n {
+		t.Errorf("%v, %v", p.Favourites, err)
 	}
 }
 
@@ -180,6 +240,33 @@ func TestContextBeforeTheFirstTurn(t *testing.T) { // CMP-13, CMP-15
 		t.Fatal(err)
 	}
 	if s := said(); !strings.HasPrefix(s, "ollama/small: ") || !strings.Contains(s, "summarized by   ollama/small (window not known): the agent's own") || !strings.Contains(s, "9.0k tokens, by context.compaction.threshold_tokens") {
+		t.Error(s)
+	}
+}
+
+// Where the provider's word and the user's differ, both are said.
+func TestWindowOfTwoMinds(t *testing.T) { // CMP-1, CMP-15
+	for _, c := range []struct {
+		source string
+		set    int
+		want   string
+	}{
+		{"learned", 60_000, "32.8k tokens, as an error of the provider said; your setting says 60.0k"},
+		{"learned", 32_768, "32.8k tokens, as an error of the provider said"},
+		{"learned", 0, "32.8k tokens, as an error of the provider said"},
+		{"setting", 60_000, "32.8k tokens, by your settings"},
+	} {
+		r := compact.Report{Capacity: session.Capacity{N: 32_768, Source: c.source}, Budget: 32_768}
+		if got := capacityWords(r, c.set); got != c.want {
+			t.Errorf("%s, %d: %q, want %q", c.source, c.set, got, c.want)
+		}
+	}
+	d := newTestDesk(t)
+	if _, err := d.Change(t.Context(), []tui.SettingEdit{{At: setup.Path{"providers", "ollama", "models", "small", "context_window"}, To: []byte(`60000`)}}); err != nil {
+		t.Fatal(err)
+	}
+	r := compact.Report{Model: session.Model{Provider: "ollama", Model: "small"}, Capacity: session.Capacity{N: 32_768, Source: "learned"}, Budget: 32_768}
+	if s := strings.Join(d.m.contextOf(r).Lines(120), "\n"); !strings.Contains(s, "your setting says 60.0k") {
 		t.Error(s)
 	}
 }

@@ -1,15 +1,17 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
@@ -22,6 +24,12 @@ import (
 const (
 	historyLines  = 1000
 	historyOthers = 300
+
+	// A file with more lines than historyMost is cut to the newest historyKept, and
+	// one with more than historyBytes to half of them: it is read whole at each start.
+	historyMost  = 10_000
+	historyKept  = 5_000
+	historyBytes = 8 << 20
 )
 
 // A historyLine is what was written, and in which folder. Lines of earlier
@@ -133,12 +141,12 @@ func (d *desk) saveDraft(text string) error {
 	if err := setup.Private(d.m.folders.State); err != nil {
 		return err
 	}
-	return renameio.WriteFile(d.draft.path, []byte(text), 0o600)
+	return renameio.WriteFile(d.draft.path, []byte(text), 0o600, renameio.WithTempDir(d.m.folders.State))
 }
 
 func (d *desk) historyPath() string { return filepath.Join(d.m.folders.State, "history.jsonl") }
 
-func (d *desk) Remember(_ context.Context, line string) error {
+func (d *desk) Remember(ctx context.Context, line string) error {
 	if err := setup.Private(d.m.folders.State); err != nil {
 		return err
 	}
@@ -146,32 +154,81 @@ func (d *desk) Remember(_ context.Context, line string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(d.historyPath(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+	return locked(ctx, d.historyPath(), func() error {
+		f, err := os.OpenFile(d.historyPath(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(append(b, '\n'))
+		return errors.Join(err, f.Close())
+	})
+}
+
+// trimHistory leaves the newest lines of a file that has grown long. Whoever adds
+// a line meanwhile waits, so that none is lost.
+func (d *desk) trimHistory(ctx context.Context) error {
+	return locked(ctx, d.historyPath(), func() error {
+		b, err := os.ReadFile(d.historyPath())
+		if err != nil || bytes.Count(b, []byte{'\n'}) <= historyMost && len(b) <= historyBytes {
+			return err // another window was first
+		}
+		return renameio.WriteFile(d.historyPath(), newest(b), 0o600, renameio.WithTempDir(d.m.folders.State))
+	})
+}
+
+// newest are the lines that stay: the last one, however long, and those before it
+// that there is room for.
+func newest(b []byte) []byte {
+	from := len(b)
+	for n := 0; from > 0 && n < historyKept; n++ {
+		at := bytes.LastIndexByte(b[:from-1], '\n') + 1
+		if n > 0 && len(b)-at > historyBytes/2 {
+			break
+		}
+		from = at
 	}
-	_, err = f.Write(append(b, '\n'))
-	return errors.Join(err, f.Close())
+	return b[from:]
+}
+
+// lockWait is how long another window may hold a file of the state folder.
+var lockWait = 2 * time.Second
+
+// locked does something to a file of the state folder while no other window of
+// the program does. The lock is a file beside it, which stays.
+func locked(ctx context.Context, path string, do func() error) error {
+	l := flock.New(path+".lock", flock.SetPermissions(0o600))
+	wait, stop := context.WithTimeout(ctx, lockWait)
+	defer stop()
+	ok, err := l.TryLockContext(wait, 5*time.Millisecond)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("another window has held %s for %s", l.Path(), lockWait)
+	case err != nil || !ok:
+		return do() // no locks here: as good as it can be
+	}
+	defer l.Close()
+	return do()
 }
 
 // History returns the lines of other folders before those of this one, so that
 // a walk or a search from the newest on finds this folder's first (TUI-4).
-func (d *desk) History(context.Context) ([]string, error) {
-	f, err := os.Open(d.historyPath())
+func (d *desk) History(ctx context.Context) ([]string, error) {
+	b, err := os.ReadFile(d.historyPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	var here, others []string
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 4<<20)
-	for sc.Scan() {
+	lines := 0
+	for line := range bytes.Lines(b) {
+		lines++
 		var l historyLine
 		switch {
-		case json.Unmarshal(sc.Bytes(), &l) != nil || l.Line == "":
+		case json.Unmarshal(line, &l) != nil || l.Line == "":
 		case l.Folder == d.folder:
 			here = append(here, l.Line)
 		default:
@@ -181,5 +238,8 @@ func (d *desk) History(context.Context) ([]string, error) {
 	room := max(historyLines-len(here), historyOthers)
 	others = others[max(len(others)-room, 0):]
 	here = here[max(len(here)-(historyLines-len(others)), 0):]
-	return append(others, here...), sc.Err()
+	if lines > historyMost || len(b) > historyBytes {
+		_ = d.trimHistory(ctx) // the next start tries again
+	}
+	return append(others, here...), nil
 }

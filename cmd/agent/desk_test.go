@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"varve/internal/harness"
 	"varve/internal/setup"
@@ -155,7 +160,7 @@ func TestAllowKeepsARuleOnce(t *testing.T) { // PERM-2
 			t.Fatal(err)
 		}
 	}
-	d.m.sample = "/tmp/sample"
+	d.m.recast(func(p *playing) { p.sample = "/tmp/sample" })
 	if err := d.Allow(t.Context(), "bash(rm -rf .)"); !errors.Is(err, errDemoRule) {
 		t.Fatalf("the screen says that a rule of the demo's is kept: %v", err)
 	}
@@ -187,6 +192,137 @@ func TestHistoryIsTheNewest(t *testing.T) { // TUI-4
 	lines, err := d.History(t.Context())
 	if err != nil || len(lines) != historyLines || lines[0] != "line 6" || lines[len(lines)-1] != "two\nlines" {
 		t.Errorf("%d lines from %q to %q, %v", len(lines), lines[0], lines[len(lines)-1], err)
+	}
+}
+
+// A file that has grown long is cut to its newest lines at a start; what other
+// windows add meanwhile is kept.
+func TestHistoryIsTrimmed(t *testing.T) { // TUI-4
+	d := newTestDesk(t)
+	fill := func(n int) {
+		t.Helper()
+		var b bytes.Buffer
+		for i := range n {
+			fmt.Fprintf(&b, "%q\n", fmt.Sprint("line ", i))
+		}
+		if err := os.WriteFile(d.historyPath(), b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := func() []string {
+		t.Helper()
+		b, err := os.ReadFile(d.historyPath())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.SplitAfter(strings.TrimSuffix(string(b), "\n"), "\n")
+	}
+	fill(historyMost)
+	if _, err := d.History(t.Context()); err != nil || len(lines()) != historyMost {
+		t.Errorf("%d lines, %v", len(lines()), err)
+	}
+	fill(historyMost + 1)
+	const added = 200
+	var all sync.WaitGroup
+	all.Go(func() {
+		for i := range added {
+			if err := d.Remember(t.Context(), fmt.Sprint("added ", i)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 4 {
+		all.Go(func() {
+			if got, err := d.History(t.Context()); err != nil || len(got) != historyLines {
+				t.Errorf("%d lines, %v", len(got), err)
+			}
+		})
+	}
+	all.Wait()
+	got := lines()
+	n := 0
+	for _, l := range got {
+		if strings.Contains(l, "added ") {
+			n++
+		}
+	}
+	if n != added || len(got) < historyKept || len(got) > historyKept+added {
+		t.Errorf("%d lines, of which %d were added", len(got), n)
+	}
+	fill(historyMost + 1)
+	if _, err := d.History(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := lines(); len(got) != historyKept || got[0] != fmt.Sprintf("\"line %d\"\n", historyMost+1-historyKept) {
+		t.Errorf("%d lines from %q", len(got), got[0])
+	}
+	// A few long lines are too much as well; the newest stays, however long.
+	for _, size := range []int{historyBytes / 3, historyBytes * 2 / 3} {
+		long := strings.Repeat("x", size)
+		if err := os.WriteFile(d.historyPath(), fmt.Appendf(nil, "\"1%s\"\n\"2%s\"\n\"3%s\"\n\"4%s\"\n", long, long, long, long), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.History(t.Context()); err != nil || len(got) != 4 {
+			t.Fatalf("%d lines of %d bytes are read, %v", len(got), size, err)
+		}
+		if got := lines(); len(got) != 1 || got[0] != `"4`+long+`"` {
+			t.Errorf("%d lines of %d bytes are left", len(got), size)
+		}
+	}
+	if st, err := os.Stat(d.historyPath()); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", st.Mode(), err)
+	}
+}
+
+// What another window holds for long is said, and not waited for without end.
+func TestLockOfAnotherWindow(t *testing.T) { // REL-3
+	d := newTestDesk(t)
+	other := flock.New(d.historyPath() + ".lock")
+	if ok, err := other.TryLock(); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	defer other.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := d.Remember(ctx, "x"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	defer func(was time.Duration) { lockWait = was }(lockWait)
+	lockWait = 20 * time.Millisecond
+	if err := d.Remember(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "another window has held ") {
+		t.Error(err)
+	}
+}
+
+// A draft is written beside where it stands, whatever folder for temporary files the
+// environment names: others may read that one. // SEC-10, TUI-4
+func TestDraftPassesThroughItsFolder(t *testing.T) {
+	d := newTestDesk(t)
+	temp, long := t.TempDir(), time.Unix(1e9, 0)
+	if err := os.Chtimes(temp, long, long); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", temp)
+	d.save(t, "unsent")
+	if b, err := os.ReadFile(d.draft.path); err != nil || string(b) != "unsent" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if st, err := os.Stat(temp); err != nil || !st.ModTime().Equal(long) {
+		t.Errorf("something was in the folder for temporary files (%v)", err)
+	}
+}
+
+// A preview's text is cut between runes, and at a blank where one is near.
+func TestPeekIsCutBetweenRunes(t *testing.T) { // BRW-2, TUI-9
+	for text, want := range map[string]string{
+		strings.Repeat("é", maxPeekText/2):     strings.Repeat("é", maxPeekText/2),
+		"x" + strings.Repeat("é", maxPeekText): "x" + strings.Repeat("é", maxPeekText/2-1) + " …",
+		strings.Repeat("€", maxPeekText):       strings.Repeat("€", maxPeekText/3) + " …",
+		strings.Repeat("éééé ", maxPeekText):   strings.TrimSuffix(strings.Repeat("éééé ", maxPeekText/9), " ") + " …",
+	} {
+		if got := peeked(text); got != want {
+			t.Errorf("%.20q: %d bytes, the end is %q; want %d, %q", text, len(got), got[max(len(got)-20, 0):], len(want), want[max(len(want)-20, 0):])
+		}
 	}
 }
 

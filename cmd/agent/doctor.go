@@ -76,7 +76,7 @@ func (m *machine) doctor(ctx context.Context, e *env) error {
 		say(false, "model", asStarted(err.Error()))
 		fprintln(e.out, asStarted("      choose one: `agent models` lists them; `agent config set model.provider NAME` and `agent config set model.model NAME` keep the choice"))
 	default:
-		t, err := m.resolve(ctx, model)
+		t, err := m.reach(ctx, model)
 		if err != nil {
 			say(false, "model", asStarted(err.Error()))
 			break

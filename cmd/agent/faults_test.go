@@ -63,13 +63,13 @@ func TestTemporaryFoldersOfTheLiving(t *testing.T) { // SEC-10
 // A session that can't be gone to leaves the desk where it was.
 func TestMoveThatFailsStays(t *testing.T) { // BRW-4
 	d := newTestDesk(t)
-	was := d.m.workspace
-	d.m.sample = t.TempDir()
+	was := d.workspace()
+	d.m.recast(func(p *playing) { p.sample = t.TempDir() })
 	d.m.alter(func(set *setup.Setup) { set.Permissions.Deny = []string{"bash(("} })
-	if err := d.move(""); err == nil {
+	if _, err := d.optionsFor(""); err == nil {
 		t.Fatal("it went, with rules that can't be read")
 	}
-	if d.m.workspace != was {
-		t.Errorf("it is in %s now", d.m.workspace)
+	if d.workspace() != was {
+		t.Errorf("it is in %s now", d.workspace())
 	}
 }

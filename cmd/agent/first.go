@@ -35,7 +35,7 @@ func (d *desk) Offers(ctx context.Context) ([]tui.Offer, error) {
 			wg.Go(func() {
 				ask, cancel := context.WithTimeout(ctx, 400*time.Millisecond)
 				defer cancel()
-				t, err := d.m.resolve(ask, session.Model{Provider: u.Name, API: u.API})
+				t, err := d.m.reach(ask, session.Model{Provider: u.Name, API: u.API})
 				if err != nil {
 					return
 				}
@@ -68,7 +68,7 @@ func (d *desk) Take(ctx context.Context, id, secret string) (tui.Identity, error
 		return d.takeDemo(ctx)
 	}
 	if secret != "" {
-		if err := d.m.settings().StoreKey(ctx, id, setup.Secret(strings.TrimSpace(secret))); err != nil {
+		if err := d.m.storeKey(ctx, id, secret); err != nil {
 			return tui.Identity{}, err
 		}
 		if err := d.m.reload(); err != nil {
@@ -89,8 +89,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 		return tui.Identity{}, err
 	}
 	context.AfterFunc(d.ctx, s.Close)
-	d.m.workspace, d.m.sample, d.m.script = dir, dir, true
-	o, err := d.m.options("tui", true)
+	o, err := d.m.optionsIn(dir, "tui", true)
 	if err != nil {
 		return tui.Identity{}, err
 	}
@@ -100,6 +99,7 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 	if err := d.Close(); err != nil {
 		return tui.Identity{}, err
 	}
+	d.m.recast(func(p *playing) { p.sample = dir })
 	d.mu.Lock()
 	d.opts = o
 	d.ident.Workspace, d.ident.GitBranch, d.ident.Model, d.ident.Script, d.ident.Setup = dir, "", o.Model, true, false
@@ -110,9 +110,9 @@ func (d *desk) takeDemo(ctx context.Context) (tui.Identity, error) {
 	return d.Identity(), err
 }
 
-// UseModel makes a model the user's choice.
+// UseModel makes a model the user's choice: in the demo, until its end.
 func (d *desk) UseModel(ctx context.Context, m session.Model) (tui.Identity, error) {
-	if _, ok := d.m.demo[m.Provider]; !ok {
+	if _, ok := d.m.cast().demo[m.Provider]; !ok && d.m.cast().sample == "" {
 		err := setup.Edit(d.m.settings().Path, func(dr *setup.Draft) error {
 			if err := dr.Set(setup.Path{"model", "provider"}, m.Provider); err != nil {
 				return err

@@ -64,14 +64,14 @@ func (m *machine) models(ctx context.Context) []tui.ModelInfo {
 // scripts are those of the demo or of a puppet.
 func (m *machine) scripts() []tui.ModelInfo {
 	var out []tui.ModelInfo
-	for _, name := range slices.Sorted(maps.Keys(m.demo)) {
+	for _, name := range slices.Sorted(maps.Keys(m.cast().demo)) {
 		who := "a script"
 		if name == demo.PuppetProvider {
 			who = "a puppet"
 		}
 		out = append(out, tui.ModelInfo{
 			Model:  session.Model{Provider: name, API: openaichat.API, Model: playedModel(name)},
-			Window: m.demo[name].Window, By: "", Key: who,
+			Window: m.cast().demo[name].Window, By: "", Key: who,
 		})
 	}
 	return out
@@ -98,7 +98,7 @@ func (m *machine) asked(ctx context.Context, u setup.Usable) []tui.ModelInfo {
 	ask, cancel := context.WithTimeout(ctx, askModels)
 	defer cancel()
 	model := session.Model{Provider: u.Name, API: u.API}
-	t, err := m.resolve(ask, model)
+	t, err := m.reach(ask, model)
 	if err == nil {
 		var infos []openaichat.ModelInfo
 		if infos, err = openaichat.Models(ask, t.Endpoint); err == nil {

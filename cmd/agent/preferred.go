@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,7 +48,15 @@ func (m *machine) preferred() (preferred, error) {
 }
 
 // prefer notes what was done with a model.
-func (m *machine) prefer(model session.Model, how tui.Preference) error {
+func (m *machine) prefer(ctx context.Context, model session.Model, how tui.Preference) error {
+	if err := setup.Private(m.folders.State); err != nil {
+		return err
+	}
+	// Another window may note something at the same time: what it wrote is read first.
+	return locked(ctx, m.preferredPath(), func() error { return m.noteModel(model, how) })
+}
+
+func (m *machine) noteModel(model session.Model, how tui.Preference) error {
 	p, _ := m.preferred() // what can't be read is written anew
 	ref := setup.ModelRef{Provider: model.Provider, Model: model.Model}
 	gone := func(list []setup.ModelRef) []setup.ModelRef {
@@ -64,9 +73,6 @@ func (m *machine) prefer(model session.Model, how tui.Preference) error {
 	}
 	b, err := json.Marshal(p)
 	if err != nil {
-		return err
-	}
-	if err := setup.Private(m.folders.State); err != nil {
 		return err
 	}
 	return renameio.WriteFile(m.preferredPath(), append(b, '\n'), 0o600, renameio.WithTempDir(m.folders.State))

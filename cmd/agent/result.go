@@ -142,6 +142,9 @@ func (s *summary) result(l *harness.Local, price prices) result {
 		if s.end.Error != nil {
 			kind = s.end.Error.Kind
 		}
+		if kind == "context_length" { // without a screen nobody types /compact
+			o.Hint = "Nothing was lost. `agent session compact " + l.ID() + "` summarizes it; --model chooses one with a larger window."
+		}
 		r.Error = &runError{Kind: kind, Message: o.Line, Hint: asStarted(o.Hint)}
 	}
 	return r

@@ -50,7 +50,7 @@ func (m *machine) find(id string) (string, error) {
 			other = m.played(s.Model)
 		}
 	}
-	if other != "" && m.demo == nil {
+	if other != "" && m.cast().demo == nil {
 		return "", exit(exitUsage, "there are only a demo's sessions in this folder: go on with `%s`, look at one with `agent resume ID`, or start one of your own with `agent`", other)
 	}
 	return "", exit(exitUsage, "there is no session in this folder yet: start one with `agent` or `agent run \"…\"`")

@@ -122,7 +122,7 @@ func modelsCommand(e *env, f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t, err := m.resolve(c.Context(), model)
+			t, err := m.reach(c.Context(), model)
 			if err != nil {
 				return exit(exitUsage, "%w", err)
 			}

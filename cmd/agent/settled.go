@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"varve/internal/providers"
 	"varve/internal/session"
 	"varve/internal/setup"
 )
@@ -28,7 +29,7 @@ func (m *machine) reload() error {
 	if err != nil {
 		return err
 	}
-	if m.demo != nil {
+	if m.cast().demo != nil {
 		set.Model = m.settings().Model
 	}
 	m.set.Store(set)
@@ -39,7 +40,7 @@ func (m *machine) reload() error {
 // turn or /compact (SUM-7). Where it can't be read, or has a rule that can't be and
 // would deny nothing, what was read last counts. In the demo nothing changes.
 func (m *machine) renew() *setup.Setup {
-	if m.demo == nil {
+	if m.cast().demo == nil {
 		if now, err := setup.Load(m.load); err == nil && badRules(now) == nil {
 			m.set.Store(now)
 		}
@@ -70,7 +71,7 @@ func (m *machine) summarizers() []session.Model { return m.listed(m.renew()) }
 // place: the list is not empty for it, and the agent's own model does not step in
 // (SUM-3). A script or a puppet asks nobody else.
 func (m *machine) listed(set *setup.Setup) []session.Model {
-	if m.demo != nil {
+	if m.cast().demo != nil {
 		return nil
 	}
 	var out []session.Model
@@ -93,4 +94,25 @@ func orBlank(s string) string {
 
 func noProvider(model session.Model, set *setup.Setup) error {
 	return fmt.Errorf("%s: no such provider in %s", model.Provider, set.Path)
+}
+
+// playing is who answers in place of a provider. It is exchanged as settings are:
+// the demo may be taken up while a session is open.
+type playing struct {
+	demo   map[string]providers.Endpoint // endpoints that are not in settings
+	sample string                        // the demo's project, "" for none
+}
+
+func (m *machine) cast() playing {
+	if p := m.plays.Load(); p != nil {
+		return *p
+	}
+	return playing{}
+}
+
+// recast puts a copy in its place in which something differs.
+func (m *machine) recast(how func(*playing)) {
+	p := m.cast()
+	how(&p)
+	m.plays.Store(&p)
 }

@@ -63,7 +63,7 @@ func TestSummarizersOfNow(t *testing.T) {
 			t.Errorf("%d summarizers are recorded, %d are asked", n, len(got))
 		}
 	}
-	m.demo = map[string]providers.Endpoint{"demo": {}}
+	m.recast(func(p *playing) { p.demo = map[string]providers.Endpoint{"demo": {}} })
 	if list := m.summarizers(); len(list) != 0 {
 		t.Errorf("a script asks %v", list)
 	}

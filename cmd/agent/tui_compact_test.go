@@ -50,7 +50,7 @@ func playCompaction(h *tuiHouse) { // CMP-9, CMP-12, SUM-7, SUM-8, FIN-4, TUI-7,
 	}
 	requests := len(h.server.Requests())
 	close(h.gate)
-	x.sees("── Summarized: ", "Say hello.", "more lines (Ctrl+O)", "Summarized: the next request has about")
+	x.sees("── Summarized: ", "Say hello.", "more lines (Ctrl+O)", "Summarized: the next request has ~")
 	x.gone("── Summarizing")
 	if n := len(h.server.Requests()); n != requests || h.kinds()["turn.ended"] != 1 {
 		h.t.Errorf("%d requests after the summary began: it starts nothing", n-requests)

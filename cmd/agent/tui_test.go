@@ -63,6 +63,7 @@ func TestInterface(t *testing.T) {
 		{"settings", playSettings},
 		{"a threshold", playThreshold},
 		{"commands", playCommands},
+		{"keys of vi", playVim},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

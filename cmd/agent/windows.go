@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"varve/internal/harness"
 	"varve/internal/providers"
 	"varve/internal/providers/openaichat"
 )
@@ -30,21 +31,23 @@ type windowAsked struct {
 }
 
 // reported is what a server has told so far, 0 for nothing. What a model could take
-// and the server may not serve is no window.
-func (w *windows) reported(ctx context.Context, to providers.Endpoint, model string) int {
-	key := to.BaseURL + " " + model
+// and the server may not serve is no window. Where the key is not ready nobody is
+// asked here: to look at a session runs no command.
+func (w *windows) reported(ctx context.Context, t harness.Target, model string, ready bool) int {
 	w.mu.Lock()
-	if w.of == nil {
-		w.of = map[string]*windowAsked{}
-	}
-	q := w.of[key]
-	first := q == nil
-	if first || q.over() && q.window == 0 && time.Since(q.at) > asksAgain {
-		q = &windowAsked{done: make(chan struct{}), at: time.Now()}
-		w.of[key] = q
-		go q.ask(to, model)
-	}
+	q := w.of[windowKey(t.Endpoint, model)]
 	w.mu.Unlock()
+	first := false
+	if ready && q.due() {
+		to, err := t.Ready(ctx)
+		if err != nil {
+			return 0
+		}
+		q, first = w.begin(to, model)
+	}
+	if q == nil {
+		return 0
+	}
 	if first {
 		select {
 		case <-q.done:
@@ -56,6 +59,30 @@ func (w *windows) reported(ctx context.Context, to providers.Endpoint, model str
 		return 0
 	}
 	return q.window
+}
+
+func windowKey(to providers.Endpoint, model string) string { return to.BaseURL + " " + model }
+
+// begin asks a server if it is time to. first: nobody has before.
+func (w *windows) begin(to providers.Endpoint, model string) (q *windowAsked, first bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of = map[string]*windowAsked{}
+	}
+	was := w.of[windowKey(to, model)]
+	if !was.due() {
+		return was, false
+	}
+	q = &windowAsked{done: make(chan struct{}), at: time.Now()}
+	w.of[windowKey(to, model)] = q
+	go q.ask(to, model)
+	return q, was == nil
+}
+
+// due says that the server is to be asked, for the first time or again.
+func (q *windowAsked) due() bool {
+	return q == nil || q.over() && q.window == 0 && time.Since(q.at) > asksAgain
 }
 
 func (q *windowAsked) over() bool {

@@ -43,15 +43,16 @@ type machine struct {
 	load      setup.Options
 	fault     error // setup.json can't be used: defaults run
 	workspace string
-	demo      map[string]providers.Endpoint // endpoints that are not in settings
-	sample    string                        // the demo's project, "" for none
-	puppet    string                        // the folder of a puppet's pages, "" for none
-	script    bool                          // the model is a script or a puppet (PRV-11)
-	notice    string                        // to be said once, at the start
+	plays     atomic.Pointer[playing]
+	puppet    string // the folder of a puppet's pages, "" for none
+	script    bool   // the model is a script or a puppet (PRV-11)
+	notice    string // to be said once, at the start
 	grants    sync.Mutex
 	granted   []string // rules that were allowed since the settings were read
 	goOn      bool     // go on with the paused turn
 	windows   windows  // what servers on this machine have told
+	temps     sync.Mutex
+	temp      string // the process's folder for commands, "" while there is none
 }
 
 func newMachine(f *flags) (*machine, error) {
@@ -103,7 +104,7 @@ func (m *machine) model() (session.Model, string, error) {
 		return session.Model{}, by, exit(exitUsage, "no model is chosen: give one with --model provider/model or set it in %s; `agent demo` needs none", m.settings().Path)
 	}
 	model := session.Model{Provider: c.Provider, Model: c.Model}
-	if ep, ok := m.demo[c.Provider]; ok {
+	if ep, ok := m.cast().demo[c.Provider]; ok {
 		_ = ep
 		model.API = openaichat.API
 		return model, by, nil
@@ -136,28 +137,38 @@ func (m *machine) warn(e *env) {
 	}
 }
 
-// follow goes to the folder of a session, where it was made: its files are
-// there, whatever folder the program was started in. What is wrong with the file
-// itself is told when it is opened.
+// follow goes to the folder of a session. It is for the start: who opens sessions
+// later asks folderOf.
 func (m *machine) follow(path string) error {
-	info, _ := index.Look(path)
-	if info.Damage != "" || info.Workspace == "" || info.Workspace == session.PathKey(m.workspace) || strings.HasPrefix(info.Workspace, "sha256:") {
-		return nil
+	folder, err := folderOf(path, m.workspace)
+	if err == nil {
+		m.workspace = folder
 	}
-	if st, err := os.Stat(info.Workspace); err != nil || !st.IsDir() {
-		return exit(exitUsage, "the session's folder %s is not there any more: bring it back, or read the session with `agent session show %s`", info.Workspace, info.ID)
-	}
-	m.workspace = info.Workspace
-	return nil
+	return err
 }
 
-// resolve finds a model's endpoint and key, just before they are used.
+// folderOf is the folder of a session, where it was made: its files are there,
+// whatever folder is ours. What is wrong with the file itself is told when it is
+// opened.
+func folderOf(path, ours string) (string, error) {
+	info, _ := index.Look(path)
+	if info.Damage != "" || info.Workspace == "" || info.Workspace == session.PathKey(ours) || strings.HasPrefix(info.Workspace, "sha256:") {
+		return ours, nil
+	}
+	if st, err := os.Stat(info.Workspace); err != nil || !st.IsDir() {
+		return "", exit(exitUsage, "the session's folder %s is not there any more: bring it back, or read the session with `agent session show %s`", info.Workspace, info.ID)
+	}
+	return info.Workspace, nil
+}
+
+// resolve finds a model's endpoint, just before it is used. Its key comes with the
+// request alone: [harness.Target].
 func (m *machine) resolve(ctx context.Context, model session.Model) (harness.Target, error) {
 	return m.resolveBy(ctx, m.settings(), model)
 }
 
 func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session.Model) (harness.Target, error) {
-	_, playing := m.demo[model.Provider]
+	_, playing := m.cast().demo[model.Provider]
 	switch {
 	case model == (session.Model{}):
 		return harness.Target{}, exit(exitUsage, "no model is chosen: choose one with Alt+P, --model provider/model or `agent config set model.provider …`; `agent demo` needs none")
@@ -169,7 +180,7 @@ func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session
 		return harness.Target{}, fmt.Errorf("%s speaks %s, which this version does not: choose a model of kind %s", model, model.API, openaichat.API)
 	}
 	t := harness.Target{Adapter: openaichat.Adapter{}, Window: session.Capacity{Source: "none"}}
-	if ep, ok := m.demo[model.Provider]; ok {
+	if ep, ok := m.cast().demo[model.Provider]; ok {
 		t.Endpoint = ep
 		t.Window = session.Capacity{N: ep.Window, Source: "setting"}
 		return t, nil
@@ -178,11 +189,7 @@ func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session
 	if !ok {
 		return t, noProvider(model, set)
 	}
-	key, err := set.ResolveKey(ctx, model.Provider)
-	if err != nil {
-		return t, err
-	}
-	headers, err := set.ResolveHeaders(ctx, model.Provider)
+	ready, err := set.CheckKey(model.Provider)
 	if err != nil {
 		return t, err
 	}
@@ -191,18 +198,23 @@ func (m *machine) resolveBy(ctx context.Context, set *setup.Setup, model session
 		return t, err
 	}
 	t.Endpoint = providers.Endpoint{
-		Client: client, Provider: model.Provider, BaseURL: p.BaseURL, Key: string(key.Secret), Headers: map[string]string{}, StallTimeout: p.StallTimeout,
+		Client: client, Provider: model.Provider, BaseURL: p.BaseURL, StallTimeout: p.StallTimeout,
 	}
 	t.Endpoint.Profile = openaichat.ProfileFor(model.Provider, p.BaseURL).Name
-	for k, v := range headers {
-		t.Endpoint.Headers[k] = string(v)
-	}
 	limits := set.Limits(setup.ModelRef{Provider: model.Provider, Model: model.Model})
 	if known, ok := published(model, p.BaseURL); ok && known.Window > 0 {
 		t.Window = session.Capacity{N: known.Window, Source: "catalogue"}
 	}
-	if limits.ContextWindow == nil && p.Local() {
-		if n := m.windows.reported(ctx, t.Endpoint, model.Model); n > 0 {
+	asks := limits.ContextWindow == nil && p.Local()
+	t.Key = func(ctx context.Context, to *providers.Endpoint) error {
+		err := sign(ctx, set, to)
+		if err == nil && asks && !ready { // the key that was had for a request does for this too
+			m.windows.begin(*to, model.Model)
+		}
+		return err
+	}
+	if asks {
+		if n := m.windows.reported(ctx, t, model.Model, ready); n > 0 {
 			t.Window = session.Capacity{N: n, Source: "reported"}
 		}
 	}
@@ -269,22 +281,27 @@ func badRules(set *setup.Setup) error {
 
 // options are how sessions run here.
 func (m *machine) options(iface string, interactive bool) (harness.Options, error) {
+	return m.optionsIn(m.workspace, iface, interactive)
+}
+
+// optionsIn are how sessions run in a folder, wherever the machine is by then.
+func (m *machine) optionsIn(folder, iface string, interactive bool) (harness.Options, error) {
 	if err := badRules(m.settings()); err != nil {
 		return harness.Options{}, err
 	}
-	temp, err := m.privateTemp()
+	temp, err := m.commandTemp()
 	if err != nil {
 		return harness.Options{}, err
 	}
 	o := harness.Options{
-		DataDir: m.folders.Data, StateDir: m.folders.State, Workspace: m.workspace,
+		DataDir: m.folders.Data, StateDir: m.folders.State, Workspace: folder,
 		Program: programName(), Interface: iface, Interactive: interactive,
 		Reasoning: m.settings().Model.Reasoning, Settings: m.configured(), Policy: jsonl.Policy(m.settings().Log.Sync),
 		Resolve: m.resolve, Summarizers: m.summarizers, Renew: m.configured, Clock: harness.System{},
-		Judge: harness.Judge(m.rules, m.workspace, !interactive),
+		Judge: harness.Judge(m.rules, folder, !interactive),
 		Look: func(ctx context.Context) (harness.Assembly, error) {
 			r, err := assemble.Look(ctx, assemble.Where{
-				Workspace: m.workspace, ConfigDir: m.folders.Config, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+				Workspace: folder, ConfigDir: m.folders.Config, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 			})
 			return harness.Assembly{Fingerprint: r.Fingerprint, Sources: r.Sources, Texts: r.Texts}, err
 		},
@@ -304,6 +321,18 @@ func (m *machine) commandEnv() []string {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(secret, name)
 	})
+}
+
+// commandTemp is the one folder for commands that this process has, in however
+// many folders it works: who made it removes it.
+func (m *machine) commandTemp() (dir string, err error) {
+	m.temps.Lock()
+	defer m.temps.Unlock()
+	if st, err := os.Lstat(m.temp); err == nil && st.IsDir() {
+		return m.temp, nil
+	}
+	m.temp, err = m.privateTemp()
+	return m.temp, err
 }
 
 // privateTemp is a folder of this process for commands' temporary files, with

@@ -36,7 +36,7 @@ func TestPrivateCA(t *testing.T) { // CFG-3
 		if err := d.m.reload(); err != nil {
 			t.Fatal(err)
 		}
-		to, err := d.m.resolve(t.Context(), session.Model{Provider: "inner", API: openaichat.API, Model: "m"})
+		to, err := d.m.reach(t.Context(), session.Model{Provider: "inner", API: openaichat.API, Model: "m"})
 		if err != nil {
 			return "", err
 		}

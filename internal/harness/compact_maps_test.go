@@ -372,6 +372,15 @@ committed [{6 35}]`; story != want {
 	if f := compacted(t, l); f == nil || f.Kind != "stuck" {
 		t.Errorf("%+v", f)
 	}
+	offers := ""
+	for _, e := range must(l.Session.Entries(0, 1<<20)) {
+		if ev, ok := e.Event.(session.ToastPosted); ok && ev.Code == "compaction.failed" {
+			offers += fmt.Sprint(ev.Args["kind"], ev.Actions, "\n")
+		}
+	}
+	if offers != "summaries_too_large[focus models go_on]\nstuck[anew models go_on]\n" {
+		t.Errorf("what is offered would be refused: %s", offers)
+	}
 	w.opts.Summarizers = func() []session.Model { return other }
 	w.does("reduce", func(int, scripted.Request) []scripted.Step { return whole(handoff("joined")) })
 	l = restarted(t, w, l)

@@ -173,8 +173,13 @@ func TestWireLeftOpenWithAnotherList(t *testing.T) {
 		stage, by string // who goes on with it: a command, or a message
 		same      bool
 	}{
-		{"map", "/compact", false}, {"map", "message", false}, {"map", "/compact", true}, {"map", "message", true},
-		{"one_shot", "/compact", false}, {"one_shot", "message", false}, {"one_shot", "/compact", true},
+		{"map", "/compact", false},
+		{"map", "message", false},
+		{"map", "/compact", true},
+		{"map", "message", true},
+		{"one_shot", "/compact", false},
+		{"one_shot", "message", false},
+		{"one_shot", "/compact", true},
 	} {
 		t.Run(c.stage+" "+c.by+map[bool]string{true: ", same list"}[c.same], func(t *testing.T) {
 			w := newWire(t, 200_000)

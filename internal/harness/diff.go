@@ -25,6 +25,9 @@ type ChangedFile struct {
 // bytes.
 const maxDiffed = 1 << 20
 
+// maxDiffedAll is how much is given in all, in bytes: who asks keeps every text.
+const maxDiffedAll = 32 << 20
+
 // Changes lists what a session has changed in files that is not taken back, by
 // path (BRN-8). What is done to files is the folder's, whatever branch did it.
 // Commands is how many ran that may have changed more than was recorded.
@@ -54,6 +57,7 @@ func (s *Session) changes(ctx context.Context, find func(context.Context, string
 	}
 	slices.Sort(paths)
 	out := []ChangedFile{}
+	left := int64(maxDiffedAll)
 	for _, p := range paths {
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
@@ -69,12 +73,13 @@ func (s *Session) changes(ctx context.Context, find func(context.Context, string
 		case n.last == (drive.Content{}):
 			f.Op = "delete"
 		}
-		f.Before, f.Why = s.sideOf(n.first)
+		had := left
+		f.Before, f.Why = s.sideOf(n.first, &left)
 		if f.Why == "" {
-			f.After, f.Why = s.sideOf(n.last)
+			f.After, f.Why = s.sideOf(n.last, &left)
 		}
 		if f.Why != "" {
-			f.Before, f.After = "", ""
+			f.Before, f.After, left = "", "", had
 		}
 		now := find(ctx, p)
 		f.Since = now.Why != "" || n.last.Why == "" && now.SHA256 != n.last.SHA256
@@ -83,8 +88,9 @@ func (s *Session) changes(ctx context.Context, find func(context.Context, string
 	return out, len(past.commands), nil
 }
 
-// sideOf is a text, or why it can't be shown.
-func (s *Session) sideOf(c drive.Content) (text, why string) {
+// sideOf is a text, or why it can't be shown. left is how many bytes may still be
+// given; a text that is given is taken off.
+func (s *Session) sideOf(c drive.Content, left *int64) (text, why string) {
 	switch {
 	case c.Why != "":
 		return "", c.Why
@@ -92,6 +98,8 @@ func (s *Session) sideOf(c drive.Content) (text, why string) {
 		return "", ""
 	case c.Size > maxDiffed:
 		return "", "it is too large to be compared here"
+	case c.Size > *left:
+		return "", "the files before it are as much as is compared at once"
 	}
 	b, err := s.blobs.Get(c.SHA256)
 	switch {
@@ -100,5 +108,6 @@ func (s *Session) sideOf(c drive.Content) (text, why string) {
 	case !utf8.Valid(b) || strings.ContainsRune(string(b), 0):
 		return "", "it is not text"
 	}
+	*left -= int64(len(b))
 	return string(b), ""
 }

@@ -15,13 +15,41 @@ import (
 )
 
 // A Target is a model that can be asked now: how it is spoken to, where, and
-// how large it is. It is made just before I/O (PRV-7).
+// how large it is. It is made just before I/O (PRV-7), and wherever its window is
+// asked for: it costs nothing, since its key is had with the request alone.
 type Target struct {
 	Adapter     providers.Adapter
-	Endpoint    providers.Endpoint
-	Window      session.Capacity // source "none" where nobody knows
-	OutputLimit int              // sent only if a person set it
-	Native      bool             // its kind has a compaction operation of its own, and the model is known to support it (PRV-9)
+	Endpoint    providers.Endpoint // without its key, where Key is set
+	Window      session.Capacity   // source "none" where nobody knows
+	OutputLimit int                // sent only if a person set it
+	Native      bool               // its kind has a compaction operation of its own, and the model is known to support it (PRV-9)
+
+	// Key puts key and headers into an endpoint, nil where it needs none. It may run a
+	// command of the user's: once for each request that is sent, in the request's job.
+	Key func(ctx context.Context, to *providers.Endpoint) error
+}
+
+// Ready is the endpoint with its key.
+func (t Target) Ready(ctx context.Context) (providers.Endpoint, error) {
+	to := t.Endpoint
+	if t.Key == nil {
+		return to, nil
+	}
+	err := t.Key(ctx, &to)
+	return to, err
+}
+
+// locked is what comes of a request whose target has no key.
+func locked(ctx context.Context, err error) drive.Result {
+	if ctx.Err() != nil {
+		return drive.Result{Reply: &drive.Reply{Class: string(providers.Cancelled)}}
+	}
+	return unsent("settings", err)
+}
+
+// unsent is what comes of a request that was not sent.
+func unsent(kind string, err error) drive.Result {
+	return drive.Result{Reply: &drive.Reply{Class: "error", Error: &session.ProviderError{Kind: kind}, Message: []byte(err.Error())}}
 }
 
 // A Resolve finds the target of a model. Its error is one line that says what
@@ -192,15 +220,19 @@ func capacity(s session.State, t Target, limit int) session.Capacity {
 func (sp *Speaker) send(ctx context.Context, s session.State, j drive.Job) drive.Result {
 	target, err := sp.resolve(ctx, s.Branch.Model)
 	if err != nil {
-		return drive.Result{Reply: &drive.Reply{Class: "error", Error: &session.ProviderError{Kind: "settings"}, Message: []byte(err.Error())}}
+		return unsent("settings", err)
 	}
 	body, err := sp.bodyOf(j.Request)
 	if err != nil {
-		return drive.Result{Reply: &drive.Reply{Class: "error", Error: &session.ProviderError{Kind: "internal"}, Message: []byte(err.Error())}}
+		return unsent("internal", err)
 	}
 	sink := sink{sp.pulses, sp.clock, j.ID}
 	sp.pulses.put(Pulse{Job: j.ID, Kind: "waiting", Began: sp.clock.Now()})
-	r := target.Adapter.Send(ctx, target.Endpoint, body, sink)
+	to, err := target.Ready(ctx)
+	if err != nil {
+		return locked(ctx, err)
+	}
+	r := target.Adapter.Send(ctx, to, body, sink)
 	return factsOf(r, s, target, sp.clock.Now())
 }
 

@@ -188,25 +188,22 @@ func (h *Hands) raw(items []session.Item) []session.Item {
 // ask makes one attempt at a unit, and judges what came of it.
 func (h *Hands) ask(ctx context.Context, s session.State, j drive.Job) drive.Result {
 	sp := h.speaker
-	failed := func(kind string, err error) drive.Result {
-		return drive.Result{Reply: &drive.Reply{Class: "error", Error: &session.ProviderError{Kind: kind}, Message: []byte(err.Error())}}
-	}
 	e, err := h.sess.Entry(j.Request)
 	if err != nil {
-		return failed("internal", err)
+		return unsent("internal", err)
 	}
 	sent, ok := e.Event.(session.RequestSent)
 	if !ok {
-		return failed("internal", fmt.Errorf("event %d is %s, not a request", j.Request, e.Type))
+		return unsent("internal", fmt.Errorf("event %d is %s, not a request", j.Request, e.Type))
 	}
 	target, err := sp.resolve(ctx, sent.Model)
 	if err != nil {
-		return failed("settings", err)
+		return unsent("settings", err)
 	}
 	body, ok := sp.briefed(sent.SHA256)
 	if !ok {
 		if body, err = h.sess.Request(j.Request); err != nil {
-			return failed("internal", err)
+			return unsent("internal", err)
 		}
 	}
 	now := sp.clock.Now()
@@ -215,7 +212,11 @@ func (h *Hands) ask(ctx context.Context, s session.State, j drive.Job) drive.Res
 	if j.Unit.Handoff() && j.Unit.Stage != compact.Native { // MR-12: the final text is shown as it comes
 		out = sink{sp.pulses, sp.clock, j.ID}
 	}
-	r := target.Adapter.Send(ctx, target.Endpoint, body, out)
+	to, err := target.Ready(ctx)
+	if err != nil {
+		return locked(ctx, err)
+	}
+	r := target.Adapter.Send(ctx, to, body, out)
 	res := factsOf(r, s, target, sp.clock.Now())
 	for i, f := range res.Facts { // SUM-9: what a summarizer can't take says nothing of the agent
 		switch ev := f.Event.(type) {

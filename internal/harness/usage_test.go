@@ -99,3 +99,36 @@ func TestChangesOfFiles(t *testing.T) { // BRN-8
 		t.Errorf("changes\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// However much was changed, what is given to be looked at stays small: the rest is named, with the reason. What can't be
+// shown takes no room.
+func TestChangesHaveABudget(t *testing.T) { // BRN-8, PERF-4
+	h := newShelf(t, t.TempDir())
+	half, n := strings.Repeat("a", maxDiffed), maxDiffedAll/maxDiffed
+	h.hand("0", half)
+	h.write("0", "a\x00b")
+	for i := range n + 2 {
+		h.write(fmt.Sprintf("f%02d", i), half)
+	}
+	h.write("g", "")
+	box := must(tools.New(tools.Config{Workspace: h.place.Workspace, Blobs: h.blobs}))
+	t.Cleanup(func() { box.Close() })
+	files, _, err := h.changes(context.Background(), box.Find)
+	if err != nil || len(files) != n+4 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	sum := 0
+	for i, f := range files {
+		sum += len(f.Before) + len(f.After)
+		want := map[bool]string{true: "it is not text"}[i == 0]
+		if i > n && i < n+3 {
+			want = "the files before it are as much as is compared at once"
+		}
+		if f.Why != want {
+			t.Errorf("%d: %q, want %q", i, f.Why, want)
+		}
+	}
+	if sum != maxDiffedAll {
+		t.Errorf("%d bytes are given, want %d", sum, maxDiffedAll)
+	}
+}

@@ -173,9 +173,35 @@ func (s *Setup) ResolveKey(ctx context.Context, provider string) (Key, error) {
 	return Key{at.secret, at.from}, sendable(provider, at.secret)
 }
 
+// CheckKey says why a provider can't be given its key and headers, as far as that is known
+// without running a command and without the keyring. ready tells that neither is needed.
+func (s *Setup) CheckKey(provider string) (ready bool, err error) {
+	p, ok := s.Provider(provider)
+	if !ok {
+		return false, &KeyError{provider, "is not a provider that is configured"}
+	}
+	at, err := s.findKey(provider, p)
+	if err == nil {
+		err = sendable(provider, at.secret)
+	}
+	if err != nil {
+		return false, err
+	}
+	ready = at.command == "" && !at.ring
+	_, err = headersOf(provider, p, func(string) (Secret, error) {
+		ready = false
+		return "", nil
+	})
+	return ready && err == nil, err
+}
+
 // ResolveHeaders resolves the extra headers of a provider, as ResolveKey does its key.
 func (s *Setup) ResolveHeaders(ctx context.Context, provider string) (map[string]Secret, error) {
 	p, _ := s.Provider(provider)
+	return headersOf(provider, p, func(command string) (Secret, error) { return runKeyCommand(ctx, provider, command) })
+}
+
+func headersOf(provider string, p Provider, run func(command string) (Secret, error)) (map[string]Secret, error) {
 	out := map[string]Secret{}
 	for name, ref := range p.Headers {
 		var err error
@@ -185,7 +211,7 @@ func (s *Setup) ResolveHeaders(ctx context.Context, provider string) (map[string
 				return nil, &KeyError{provider, "header " + name + ": $" + env + " is not set or is empty"}
 			}
 		} else if cmd, ok := ref.command(); ok {
-			if out[name], err = runKeyCommand(ctx, provider, cmd); err != nil {
+			if out[name], err = run(cmd); err != nil {
 				return nil, err
 			}
 		}

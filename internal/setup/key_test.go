@@ -104,6 +104,39 @@ func TestHeadersResolve(t *testing.T) { // PRV-7
 	}
 }
 
+// What can be known of a key without running anything is known; a command is not run.
+func TestCheckKeyRunsNothing(t *testing.T) { // PRV-7
+	ran := filepath.Join(t.TempDir(), "ran")
+	t.Setenv("A", "a")
+	t.Setenv("BAD", "a\nb")
+	for _, c := range []struct {
+		entry string
+		ready bool
+		wrong string
+	}{
+		{`"api_key":"k"`, true, ""},
+		{`"api_key":"$A","headers":{"X":"$A"}`, true, ""},
+		{`"api_key":"!touch ` + ran + `"`, false, ""},
+		{`"api_key":"k","headers":{"X":"!touch ` + ran + `"}`, false, ""},
+		{`"api_key":"$NOTHING"`, false, "g: $NOTHING is not set or is empty"},
+		{`"api_key":"!touch ` + ran + `","headers":{"X":"$NOTHING"}`, false, "g: header X: $NOTHING is not set"},
+		{`"api_key":"$BAD"`, false, "control character"},
+		{`"headers":{}`, false, "g: has no key"},
+	} {
+		s := loaded(t, `{"providers":{"g":{"api":"openai-chat","base_url":"https://g.example",`+c.entry+`}}}`)
+		ready, err := s.CheckKey("g")
+		if ready != c.ready || (err != nil) != (c.wrong != "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("%s: %v, %v", c.entry, ready, err)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a command was run")
+	}
+	if _, err := loaded(t, `{}`).CheckKey("nobody"); err == nil {
+		t.Error("there is no such provider")
+	}
+}
+
 func TestStoredKeys(t *testing.T) { // CLI-3, SEC-2, case SEC-05
 	s := loaded(t, `{}`)
 	dirs, _ := Dirs()

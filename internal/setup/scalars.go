@@ -66,6 +66,7 @@ func (s *Setup) scalars() []scalar {
 			path: "appearance.diff", field: &s.Appearance.Diff, def: "auto", oneOf: []string{"auto", "unified"},
 			says: "`auto` draws the two sides of a change beside each other in a window of 120 columns, `unified` always one below the other",
 		},
+		{path: "appearance.vim", field: &s.Appearance.Vim, def: false, says: "keys of vi where a message is written: Esc leaves the writing, `i` goes back to it"},
 		{path: "log.sync", field: &s.Log.Sync, def: "turn", oneOf: []string{"turn", "always", "never"}, says: "when the session file is synced"},
 		{path: "network.ca_file", field: &s.Network.CAFile, def: "", says: "PEM file of a private CA, added to the system's; looked for in this file's folder"},
 	}

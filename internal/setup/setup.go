@@ -118,6 +118,7 @@ type Appearance struct {
 	Notify string              // auto, bell, off (TUI-11)
 	Plain  bool                // lines in place of the screen
 	Diff   string              // auto, unified
+	Vim    bool                // keys of vi in the composer
 	Keys   map[string][]string // action to keys
 
 	Themes map[string]map[string]string // name, then role to style

@@ -204,7 +204,7 @@ func (c *chat) notices(r *Root, w int, l look) []string {
 	case r.paused():
 		out = append(out, inked(l, inkWarn, c.pausedWords(r), w)...)
 	}
-	if says := c.tr.summing.waits(r.frame.Keys.Key(ActInterrupt)); says != "" {
+	if says := c.tr.summing.waits(r.stopKey()); says != "" {
 		out = append(out, l.ink(inkDim, plain.Truncate("▸ "+says, w)))
 	}
 	queue, most := r.state.Branch.Queue, max(r.frame.H/5, 2)
@@ -252,24 +252,35 @@ func (c *chat) pausedWords(r *Root) string {
 	case !r.writable():
 		return "A turn was left open. It can't go on before that is mended."
 	case !c.comp.Empty():
-		return "A turn was left open. What is written below goes on with it when it is sent; Esc ends it."
+		return "A turn was left open. What is written below goes on with it when it is sent; " + r.stopKey() + " ends it."
 	}
-	return "A turn was left open. Enter goes on with it; a message does too; Esc ends it."
+	return "A turn was left open. Enter goes on with it; a message does too; " + r.stopKey() + " ends it."
 }
 
 // placeholder stands where nothing is written: what can be done now.
 func placeholder(r *Root, w int) string {
 	idle, more := "Say what you want done", " · / commands · "+r.frame.Keys.Key(ActHelp)+" help"
-	long := "Enter queues what you write · " + r.frame.Keys.Key(ActSteer) + " sends it into this turn · " + r.frame.Keys.Key(ActInterrupt) + " stops"
+	long := "Enter queues what you write · " + r.frame.Keys.Key(ActSteer) + " sends it into this turn · " + r.stopKey() + " stops"
 	switch {
 	case !r.runs() && plain.Width(idle+more) > w-4:
 		return idle
 	case !r.runs():
 		return idle + more
+	case plain.Width(long) > w-4 && r.chat.comp.EscLeaves() && w >= 60:
+		return r.frame.Keys.Key(ActSteer) + " sends it into this turn · " + r.stopKey() + " stops"
 	case plain.Width(long) > w-4:
 		return r.frame.Keys.Key(ActSteer) + " sends into this turn"
 	}
 	return long
+}
+
+// stopKey is how the turn is stopped from the composer: with the keys of vi Esc leaves the writing first.
+func (r *Root) stopKey() string {
+	key := r.frame.Keys.Key(ActInterrupt)
+	if key == KeyText("esc") && r.chat.comp.EscLeaves() {
+		key += " " + key
+	}
+	return key
 }
 
 // inked is a sentence in lines of width w.

@@ -289,7 +289,7 @@ func (r *Root) switched(m switchedMsg) tea.Cmd {
 	}
 	r.epoch++
 	r.id, r.state, r.version, r.fault, r.pulses = m.id, session.State{}, 0, "", nil
-	r.busy, r.ours, r.forks, r.waits, r.unwritten, r.toasts = false, false, false, false, "", nil
+	r.busy, r.ours, r.forks, r.waits, r.full, r.unwritten, r.toasts = false, false, false, false, false, "", nil
 	r.frame.State, r.titled = r.state, titled{}
 	old := r.chat
 	r.chat = newChat(r.look(), old.comp)

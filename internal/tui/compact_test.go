@@ -2,12 +2,16 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/colorprofile"
+
 	"varve/internal/harness/drive"
 	"varve/internal/session"
+	"varve/internal/setup"
 	"varve/internal/tui/plain"
 )
 
@@ -117,10 +121,19 @@ func TestBoxShowsOneAttempt(t *testing.T) { // TUI-8, FIN-4, MR-12, case CMP-05
 		s.a.pulses = nil
 		s.now()
 		s.lacks("── Summarizing")
-		s.sees("── Summarized: 12.0k → ~900 tokens", "since they were read: greet.go.", "second words", "more lines (Ctrl+O)", "Summarized: the next request has about 900 tokens, before it had about 12,000.")
+		s.sees("── Summarized: 12.0k → ~900 tokens", "since they were read: greet.go.", "second words", "more lines (Ctrl+O)", "Summarized: the next request has ~900 tokens, before it had ~12.0k.")
 		s.lacks("summarization model") // that is for the model
 		s.press("<ctrl+o>")
 		s.sees("the last line")
+		for _, says := range []string{"Summarized: 12.0k", "stay readable"} { // a row out of view is found by this
+			if !slices.ContainsFunc(s.chat.tr.rows, newNeedle(says).near) {
+				t.Errorf("%q is nowhere", says)
+			}
+		}
+		s.press("/Summarized: 12.0k<enter>")
+		s.sees("1 of 1")
+		s.press("/stay readable<enter>")
+		s.sees("1 of 1")
 	})
 }
 
@@ -167,7 +180,7 @@ func TestBoxCountsMaps(t *testing.T) { // TUI-8, MR-12
 		s.sees("acme/small 1/1 · maps 0/5, 4 running")
 		for i, q := range asks[:3] {
 			s.a.put(session.ReplyCompleted{Request: q, Finish: "natural"})
-			s.a.put(session.StagingMapped{Staging: g, Ordinal: i, Request: q, Model: small}, "notes")
+			s.a.put(session.StagingMapped{Staging: g, Ordinal: i, Request: q, Model: small, Tokens: session.Tokens{N: 30_000}}, "notes")
 		}
 		s.now()
 		s.sees("maps 3/5, 1 running")
@@ -175,14 +188,17 @@ func TestBoxCountsMaps(t *testing.T) { // TUI-8, MR-12
 		s.now()
 		s.sees("maps 3/5, 1 running, one at a time")
 		for i, q := range []session.Seq{asks[3], asks[3]} {
-			s.a.put(session.StagingMapped{Staging: g, Ordinal: 3 + i, Request: q, Model: small}, "notes")
+			s.a.put(session.StagingMapped{Staging: g, Ordinal: 3 + i, Request: q, Model: small, Tokens: session.Tokens{N: 30_000}}, "notes")
 		}
 		s.a.put(session.ReplyCompleted{Request: asks[3], Finish: "natural"})
 		s.now()
 		s.sees("putting 5 notes together")
 		q := s.a.put(session.StagingReduced{Staging: g, Level: 1, Inputs: []int{0, 1, 2, 3, 4}, Final: true}, "## Objective")
 		s.now()
-		s.sees("checking it against its notes, 0/5")
+		s.sees("checking it against its notes, 0/5") // they don't fit one request
+		s.a.put(session.StagingAudited{Staging: g, Candidate: q, Maps: []int{0, 1}, Pass: true})
+		s.now()
+		s.sees("checking it against its notes, 2/5")
 		s.a.put(session.StagingAudited{Staging: g, Candidate: q, Maps: []int{0, 1, 2, 3, 4}, Text: &session.Text{B: 0}}, "no")
 		s.now()
 		s.sees("correcting it, 1 of 2")
@@ -208,7 +224,11 @@ func TestCompactCommand(t *testing.T) { // CMP-9, case CMP-17
 		s.a.put(session.CompactionFailed{Kind: "cancelled"})
 		s.now()
 		s.lacks("▸ queued")
-		s.sees("Summarizing was stopped.")
+		s.a.put(session.ToastPosted{Level: "info", Code: "compaction.failed", Args: map[string]string{"kind": "cancelled"}})
+		s.now()
+		if n := strings.Count(s.screen(), "Summarizing was stopped."); n != 1 {
+			t.Errorf("it is said %d times:\n%s", n, s.screen())
+		}
 	})
 	scene(t, func(s *stage) {
 		s.summing("user", small)
@@ -389,4 +409,166 @@ func TestSummaryBreaksAtWords(t *testing.T) { // TUI-2, TUI-8
 			}
 		}
 	}
+}
+
+// What was asked again says so itself, and nothing behind it does: not a later
+// phase, and not a part that is asked for the first time.
+func TestAttemptBelongsToItsUnit(t *testing.T) { // MR-12, TUI-8
+	scene(t, func(s *stage) {
+		for range 3 {
+			s.a.put(session.ShellRan{}, "$ true")
+		}
+		c := s.summing("user", small)
+		s.tries(c, 1, 1, small)
+		g := s.a.put(session.StagingCreated{Version: 3, Compaction: c, N: 3, Segments: session.Text{B: 0}}, "[]")
+		ask := func(purpose, unit string, n int) session.Seq {
+			return s.a.put(session.RequestSent{Purpose: purpose, Compaction: c, Unit: unit, Attempt: n, Model: small})
+		}
+		fails := func(q session.Seq, class, kind string) {
+			ev := session.ReplyRejected{Request: q, Class: class}
+			if kind != "" {
+				ev.Error = &session.ProviderError{Kind: kind, Retry: true}
+			}
+			s.a.put(ev)
+		}
+		mapped := func(i int, q session.Seq) {
+			s.a.put(session.ReplyCompleted{Request: q, Finish: "natural"})
+			s.a.put(session.StagingMapped{Staging: g, Ordinal: i, Request: q, Model: small}, "notes")
+		}
+		mapped(0, ask("map", "map/0", 1))
+		fails(ask("map", "map/1", 1), "missing", "network")
+		q := ask("map", "map/1", 2)
+		s.now()
+		s.sees("maps 1/3, 1 running · map 2 attempt 2", "the last attempt gave nothing: its answer was cut off on its way")
+		s.lacks("could not be reached", "several attempts")
+		mapped(1, q)
+		q = ask("map", "map/2", 1)
+		s.now()
+		s.sees("maps 2/3, 1 running")
+		s.lacks("attempt 2", "gave nothing")
+		mapped(2, q)
+		fails(ask("reduce", "reduce/1/0", 1), "unknown", "empty")
+		q = ask("reduce", "reduce/1/0", 2)
+		s.now()
+		s.sees("putting 3 notes together · attempt 2", "gave nothing: its answer was empty")
+		s.a.put(session.ReplyCompleted{Request: q, Finish: "natural"})
+		cand := s.a.put(session.StagingReduced{Staging: g, Level: 1, Inputs: []int{0, 1, 2}, Final: true}, "## Objective")
+		s.now()
+		s.sees("checking it against its 3 notes, one request")
+		s.lacks("attempt 2", "gave nothing")
+		fails(ask("audit", "audit/0/0", 1), "error", "rate_limit")
+		q = ask("audit", "audit/0/0", 2)
+		s.now()
+		s.sees("one request · attempt 2", "gave nothing: the provider is limiting requests")
+		s.lacks("longer wait")
+		s.a.put(session.ReplyCompleted{Request: q, Finish: "natural"})
+		s.a.put(session.StagingAudited{Staging: g, Candidate: cand, Maps: []int{0, 1, 2}, Text: &session.Text{B: 0}}, "no")
+		ask("correct", "correct/1", 1)
+		s.now()
+		s.sees("correcting it, 1 of 2")
+		s.lacks("attempt 2", "gave nothing")
+	})
+}
+
+// What a failed summary offers is done by one key, which writes nothing and stops
+// nothing; the keys are the table's.
+func TestOfferByOneKey(t *testing.T) { // SUM-4, TUI-7, TUI-12
+	fails := func(s *stage) {
+		s.works("Where is the greeting?")
+		c := s.summing("trigger", tiny)
+		s.a.put(session.SummarizerTried{Compaction: c, I: 1, N: 1, Model: tiny, Outcome: "spent", Why: "auth: Incorrect API key provided."})
+		s.a.put(session.CompactionFailed{Compaction: c, Kind: "exhausted", Defers: true, Detail: &session.Text{B: 0}}, "acme/tiny: auth: Incorrect API key provided.")
+		s.a.put(session.ToastPosted{
+			Level: "warning", Code: "compaction.failed", About: c, Actions: []string{"retry", "models", "go_on"},
+			Args: map[string]string{"kind": "exhausted", "detail": "acme/tiny: auth: Incorrect API key provided."},
+		})
+		s.now()
+		s.sees("! Not summarized: the provider refused the key (Incorrect API key provided).",
+			"That was acme/tiny, and nobody is left to ask.", "No summarization model is left. The conversation is as it was.")
+		if n := strings.Count(s.screen(), "Incorrect API key"); n != 2 { // the conversation's line, and the notice
+			t.Errorf("the reason stands there %d times:\n%s", n, s.screen())
+		}
+		s.commands()
+	}
+	const offer = "Alt+1 try again · Alt+2 Summarization models · Alt+3 go on without"
+	scene(t, func(s *stage) {
+		fails(s)
+		s.sees(offer)
+		s.press("go on")
+		s.press("<alt+1>")
+		s.wantCommands("drive.Compact{Focus:[]}")
+		s.wantDraft("go on")
+		s.lacks("Alt+1 try again")
+	})
+	scene(t, func(s *stage) {
+		fails(s)
+		s.press("<alt+3>")
+		s.lacks("Alt+1 try again", "Not summarized")
+		s.wantCommands("")
+		s.press("<alt+3>")
+		s.sees("No notice on the screen offers that")
+	})
+	scene(t, func(s *stage) {
+		fails(s)
+		s.press("<alt+2>")
+		s.sees("Settings")
+		s.wantCommands("")
+	})
+	scene(t, func(s *stage) { // the same again would be refused: what to keep is asked for (MR-11)
+		s.works("Where is the greeting?")
+		s.a.put(session.ToastPosted{Level: "warning", Code: "compaction.failed", Args: map[string]string{"kind": "stuck"}, Actions: []string{"focus", "models", "go_on"}})
+		s.now()
+		s.commands()
+		s.sees("Alt+1 begin anew… · Alt+2 Summarization models")
+		s.press("<alt+1>")
+		s.sees("What is to be kept in particular?")
+		s.press("the rules<enter>")
+		s.wantCommands("drive.Compact{Focus:[116 104 101 32 114 117 108 101 115]}") // the rules
+	})
+	keys := map[string][]string{"summarize_again": {"f5"}, "summarize_without": {}}
+	onStage(t, 80, 24, Options{Colors: colorprofile.NoTTY, Looks: setup.Appearance{Keys: keys}}, nil, func(s *stage) {
+		fails(s)
+		s.sees("F5 try again · Alt+2 Summarization models")
+		s.press("<alt+1>")
+		s.wantCommands("")
+		s.press("<f5>")
+		s.wantCommands("drive.Compact{Focus:[]}")
+	})
+}
+
+// Where nothing summarizes by itself the screen says once that the window fills
+// up, and again when it does again; the bar warns as long as it is so.
+func TestUnattendedWindow(t *testing.T) { // CMP-3, TUI-6, TUI-7
+	fill := func(s *stage, n int) {
+		turn := s.a.say("go on")
+		q := s.a.put(session.RequestSent{Purpose: "agent", Turn: turn, Attempt: 1, Model: s.a.ident.Model, Capacity: session.Capacity{N: 1000, Source: "setting"}})
+		s.a.put(session.ReplyCompleted{Request: q, Finish: "natural", Usage: &session.Usage{Input: n}})
+		s.a.put(session.TurnEnded{Turn: turn, Status: "completed"})
+		s.now()
+	}
+	const says = "of the window, and nothing summarizes it by"
+	disabled, standalone := "disabled", "standalone"
+	scene(t, func(s *stage) {
+		s.begun()
+		s.a.put(session.SessionConfigured{PermissionMode: "ask", Compaction: session.Compaction{Mode: &disabled}})
+		fill(s, 790)
+		s.lacks(says)
+		fill(s, 810)
+		s.sees("! The conversation fills 81 % "+says, "context.compaction.mode is disabled. /compact does it now.")
+		if ink := contextBar(s.state).ink; ink != inkWarn {
+			t.Errorf("the bar is in %q", ink)
+		}
+		s.press("<alt+x>")
+		fill(s, 850)
+		s.lacks(says) // it was said
+		fill(s, 300)
+		fill(s, 900)
+		s.sees("fills 90 % " + says)
+	})
+	scene(t, func(s *stage) {
+		s.begun()
+		s.a.put(session.SessionConfigured{PermissionMode: "ask", Compaction: session.Compaction{Mode: &standalone}})
+		fill(s, 900)
+		s.lacks(says)
+	})
 }

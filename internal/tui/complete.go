@@ -55,6 +55,10 @@ func (c *Composer) refresh() tea.Cmd {
 	if c.search != nil {
 		return nil
 	}
+	if c.vim.normal {
+		c.offer = offer{}
+		return nil
+	}
 	kind, from, query := c.word()
 	cmd, at, words, ok := c.argsAt()
 	if ok {

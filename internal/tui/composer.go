@@ -23,6 +23,7 @@ const (
 //	composer_keys.go what keys do
 //	composer_view.go how it is drawn
 //	composer_text.go the text; composer_wrap.go its rows; composer_chip.go pastes
+//	vim.go           the keys of vi, where they are asked for; vim_move.go where they go
 //	complete.go      what it offers; history.go what was written before
 //
 // What may be relied on: text that comes in is clean (plain.Clean); a paste is one edit and never sends (case TUI-01);
@@ -33,6 +34,7 @@ type Composer struct {
 	Files       func() tea.Cmd        // answers with a FilesMsg; nil offers no files
 	Args        func(Command) tea.Cmd // answers with what it takes; nil offers nothing
 	text        draftText
+	vim         vim
 	killed      Draft // what was cut last
 	history     History
 	recall      *recall // nil: the draft is shown
@@ -173,8 +175,11 @@ func (c *Composer) empty() {
 	c.leave()
 }
 
-// leave ends search, walk and offers, and stays with what is shown.
-func (c *Composer) leave() { c.search, c.recall, c.offer = nil, nil, offer{} }
+// leave ends search, walk and offers, and stays with what is shown. Another text is one to write in.
+func (c *Composer) leave() {
+	c.search, c.recall, c.offer = nil, nil, offer{}
+	c.vim.insert()
+}
 
 // put shows a draft as one edit. Its pastes are taken over.
 func (c *Composer) put(d Draft) {
@@ -223,6 +228,11 @@ func (c *Composer) Paste(s string) tea.Cmd {
 	c.replaces()
 	if _, ok := folds(s); ok {
 		s = c.chip(s)
+	}
+	if c.vim.normal {
+		c.vim.drop()
+		c.putOn(s, c.text.within(c.text.cur))
+		return nil
 	}
 	c.text.replace(c.text.cur, c.text.cur, s)
 	return c.refresh()

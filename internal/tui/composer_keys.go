@@ -33,13 +33,16 @@ func (c *Composer) Key(msg tea.KeyPressMsg, keys Keymap, at Where, more bool) (A
 	burst := more || c.waiting
 	c.waiting = more
 	act, cmd, ok := Action(""), tea.Cmd(nil), false
-	c.walking = false
+	c.walking, c.vim.tookEsc = false, false
 	if burst && c.search == nil {
 		act, ok = c.burst(msg, more)
 	}
 	if !ok {
 		c.afterCR = false
 		act = c.press(msg, keys, at)
+	}
+	if c.vim.normal && c.search == nil {
+		c.text.cur = c.text.onChar(c.text.cur)
 	}
 	if !more {
 		c.broken, c.afterCR = false, false
@@ -48,19 +51,23 @@ func (c *Composer) Key(msg tea.KeyPressMsg, keys Keymap, at Where, more bool) (A
 	return act, cmd
 }
 
-// burst is a key among others that came with it, taken as part of a text if it can be.
+// burst is a key among others that came with it, taken as part of a text if it can be. In vi's normal mode letters that
+// come together are keys all the same; an Enter among them sends nothing there either.
 func (c *Composer) burst(msg tea.KeyPressMsg, more bool) (act Action, ok bool) {
 	switch stroke := msg.Keystroke(); {
 	case stroke == "enter" && (more || c.broken):
 		c.broken, c.afterCR = true, true
 		c.offer = offer{}
-		c.text.write("\n")
+		if c.vim.drop(); !c.vim.normal {
+			c.text.write("\n")
+		}
 	case stroke == "ctrl+j" && c.afterCR: // CR LF is one end of a line
 		c.afterCR = false
 	case stroke == "tab" && (more || c.broken):
-		c.afterCR = false
-		c.text.write("\t")
-	case msg.Text != "" && msg.Mod&(tea.ModCtrl|tea.ModAlt) == 0:
+		if c.afterCR = false; !c.vim.normal {
+			c.text.write("\t")
+		}
+	case !c.vim.normal && msg.Text != "" && msg.Mod&(tea.ModCtrl|tea.ModAlt) == 0:
 		c.afterCR = false
 		c.replaces()
 		c.text.write(cleanTyped(msg.Text))
@@ -83,6 +90,9 @@ func (c *Composer) press(msg tea.KeyPressMsg, keys Keymap, at Where) Action {
 			return act
 		}
 		c.searchKey(act, typed)
+		return ""
+	}
+	if c.vim.on && c.vimPress(msg, act, bound) {
 		return ""
 	}
 	if !bound {
@@ -207,8 +217,14 @@ func (c *Composer) kill(from, to spot) {
 	if from == to {
 		return
 	}
-	c.killed = prune(Draft{Text: c.text.between(from, to), Pastes: c.text.pastes})
+	c.keep(from, to, false)
 	c.text.replace(from, to, "")
+}
+
+// keep takes a copy for ActYank; lines says that it is whole lines, for vi's p.
+func (c *Composer) keep(from, to spot, lines bool) {
+	c.killed = prune(Draft{Text: c.text.between(from, to), Pastes: c.text.pastes})
+	c.vim.lines = lines
 }
 
 // Click puts the cursor where the mouse is: x and y are from the top left of what View drew last. Above that, in the popup
@@ -236,6 +252,9 @@ func (c *Composer) Click(x, y, popup int) (send bool) {
 	}
 	t.cur, t.goal, t.typingFrom = t.atColumn(at.line, at.off, max(0, x-markWidth)), -1, 0
 	c.offer = offer{}
+	if c.vim.drop(); c.vim.normal {
+		t.cur = t.onChar(t.cur)
+	}
 	return false
 }
 

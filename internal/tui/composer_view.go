@@ -8,7 +8,7 @@ import (
 	"varve/internal/tui/plain"
 )
 
-// markWidth is how wide the mark before the text is: "> " for a message, "$ " for a shell command.
+// markWidth is how wide the mark before the text is: "> " for a message, "$ " for a shell command, "N " in vi's normal mode.
 const markWidth = 2
 
 // View draws the composer: at least one row and at most maxHeight, each exactly width columns. It grows with the text, and
@@ -25,10 +25,14 @@ func (c *Composer) View(width, maxHeight int, th Theme) (rows []string, cursorX,
 func (c *Composer) viewText(width, maxHeight int, th Theme) (rows []string, cursorX, cursorY int) {
 	t := &c.text
 	t.width = width - markWidth - 1 // a column for the cursor behind a full row
-	mark := th.User.Of(">") + " "
+	sign, ink := ">", th.User
 	if c.shell() {
-		mark = th.Warn.Of("$") + " "
+		sign, ink = "$", th.Warn
 	}
+	if c.vim.normal {
+		sign = "N"
+	}
+	mark := ink.Of(sign) + " "
 	if c.Empty() {
 		hint := th.Dim.Of(plain.Truncate(c.Placeholder, width-markWidth))
 		c.top = spot{}

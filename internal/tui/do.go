@@ -33,6 +33,9 @@ func (r *Root) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.Batch(wait, r.answerKey(k, at))
 	}
 	act, cmd := c.comp.Key(k, r.frame.Keys, at, r.more)
+	if c.comp.TookEsc() {
+		r.twice.Reset()
+	}
 	c.typed = r.now
 	return tea.Batch(wait, cmd, r.do(act, at))
 }
@@ -131,6 +134,17 @@ func (r *Root) do(act Action, at Where) tea.Cmd {
 			c.hint = "There is no notice on the screen; /toasts lists the earlier ones."
 		}
 		r.toasts = r.toasts.dismiss()
+	case ActSumAgain:
+		for _, a := range []string{"anew", "focus"} { // in the place of the same again
+			if r.toasts.offers(a) >= 0 {
+				return r.offered(a)
+			}
+		}
+		return r.offered("retry")
+	case ActSumModels:
+		return r.offered("models")
+	case ActSumWithout:
+		return r.offered("go_on")
 	case ActExpand:
 		r.read()
 	case ActRedraw:

@@ -105,6 +105,9 @@ func (h *Help) rows(f Frame) []string {
 		if r.Later {
 			says = "not yet: " + says
 		}
+		if shared := f.Keys.Elsewhere(r.Action); shared != "" {
+			says += "; " + shared
+		}
 		if f.Keys.users[r.Action] {
 			says += " (your key)"
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -203,6 +204,27 @@ func (k Keymap) Key(a Action) string {
 		return keys[0]
 	}
 	return ""
+}
+
+// Elsewhere says of the keys of an action that do another thing while a turn runs
+// when they do this one, "" where there are none.
+func (k Keymap) Elsewhere(a Action) string {
+	var keys []string
+	for _, r := range k.rows {
+		for _, key := range r.Keys {
+			taken := slices.ContainsFunc(k.byKey[key], func(i int) bool {
+				o := k.rows[i].Where
+				return k.rows[i].Action != a && o&r.Where&places != 0 && o&WhenWorking != 0 && r.Where&WhenWorking == 0
+			})
+			if text := KeyText(key); r.Action == a && taken && !(k.plain && !legacy(key)) && !slices.Contains(keys, text) {
+				keys = append(keys, text)
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return strings.Join(keys, ", ") + " only while no turn runs"
 }
 
 // Actions are the table's rows with words, in order; the keys are to be asked for.

@@ -27,6 +27,9 @@ const (
 	ActRedraw         Action = "redraw"
 	ActSuspend        Action = "suspend"
 	ActDismiss        Action = "dismiss"
+	ActSumAgain       Action = "summarize_again"
+	ActSumModels      Action = "summarize_models"
+	ActSumWithout     Action = "summarize_without"
 
 	ActScrollUp     Action = "scroll_up"
 	ActScrollDown   Action = "scroll_down"
@@ -145,6 +148,9 @@ func bindings() []binding {
 		b(chat, ActPlan, InChat|InView, "show or hide the plan", "ctrl+t"),
 		b(chat, ActExpand, InChat|InView|InRead, "the transcript: everything in full, search, copy", "ctrl+o"),
 		b(chat, ActDismiss, typing, "hide the newest notice; /toasts has them all", "alt+x"),
+		b(chat, ActSumAgain, InChat, "after a failed summary, while its notice stands: try again", "alt+1"),
+		b(chat, ActSumModels, InChat, "after a failed summary: the summarization models", "alt+2"),
+		b(chat, ActSumWithout, InChat, "after a failed summary: go on without", "alt+3"),
 		b(chat, ActRedraw, places, "draw the screen again", "ctrl+l"),
 		b(chat, ActSuspend, places, "suspend; fg brings it back", "ctrl+z"),
 

@@ -250,6 +250,30 @@ func TestCommands(t *testing.T) { // TUI, "Commands"
 	}
 }
 
+// vimPage is what docs/keys.md says of the keys of vi.
+const vimPage = `
+## Keys of vi
+
+With ` + "`appearance.vim`" + ` (Settings, Appearance; off by default) a message is written with the keys of vi. Esc leaves the writing:
+` + "`N`" + ` stands before the text then in place of ` + "`>`" + `, and letters are these keys:
+
+| keys | what |
+|---|---|
+| i a I A o O | write: before the character, behind it, at the start or the end of the line, in a new line below or above |
+| h j k l, w b e W B E, 0 ^ $, gg G, f t | move; j and k go by rows, G takes the number of a line |
+| d c y, and where to | cut, change, copy; dd, cc and yy take the line |
+| x X D, s C S, Y | the same as dl dh d$, cl c$ cc, yy |
+| p P | put in what was cut or copied, behind or before |
+| r ~ J | replace a character, change its case, join lines |
+| u, Ctrl+R | undo, redo |
+
+Each takes a count (` + "`3w`, `2dd`, `d2w`" + `). A pasted text that is folded is one character. Esc gives up a command that has only
+begun, and else does here what it does without these keys: from the writing it takes two to stop a turn, even where the
+screen names one. All other keys do in both modes what this page says, and Enter sends; only Ctrl+J opens a
+line below, Backspace goes left, and nothing is completed here. Where nothing is written, ` + "`/`, `@`, `!` and `?`" + ` are what they
+always are. A new message begins with the writing.
+`
+
 // docs/keys.md is printed from the tables.
 func TestKeysPage(t *testing.T) { // TUI-12
 	var b strings.Builder
@@ -267,11 +291,15 @@ func TestKeysPage(t *testing.T) { // TUI-12
 			fmt.Fprintf(&b, "\n## %s\n\n| keys | what | action |\n|---|---|---|\n", group)
 		}
 		says := r.Says
+		if shared := k.Elsewhere(r.Action); shared != "" {
+			says += "; " + shared
+		}
 		if r.Later {
 			says += " (*later*)"
 		}
 		fmt.Fprintf(&b, "| %s | %s | `%s` |\n", strings.Join(k.Keys(r.Action), ", "), says, r.Action)
 	}
+	b.WriteString(vimPage)
 	b.WriteString("\n## Commands\n\nA line that begins with `/` is a command; one that is none is refused and never sent. A path is text, and so is anything\nbehind a space. A line that begins with `!` is a shell command of your own: Esc ends it, and the model sees what it\nwrote with your next message. Your own commands are Markdown files in `commands/`\nof the folder that holds setup.json: `review.md` there is `/review`, and sends its text as a message, with the words behind\nthe command in place of `$ARGUMENTS`. Between two lines of `---` at its top `description:` and `argument-hint:` say what is\nshown of it. Those of a project, in its `.agents/commands/`, are not read before the folder is trusted (*later*).\n\n| command | what | also |\n|---|---|---|\n")
 	for _, c := range commands() {
 		says := c.Says

@@ -54,6 +54,7 @@ type linear struct {
 	calls     map[*row]int // how far calls were told
 	order     []*row       // that are not over
 	was       string       // what goes on, as it was said last
+	full      bool         // the window is nearly full, and that was said
 	retry     time.Time    // of the wait that was said last
 	sent      int          // messages from here that were not told yet: they stand there
 	question  session.Seq  // that was told
@@ -226,6 +227,11 @@ func (p *linear) updated(u drive.Update) {
 	if u.Fault != nil && (fault == nil || fault.Error() != u.Fault.Error()) {
 		p.say("Notice, error: %s", u.Fault)
 	}
+	percent := drive.Unattended(u.State)
+	if percent > 0 && !p.full {
+		p.say("Notice, warning: %s", words.Unattended(percent))
+	}
+	p.full = percent > 0
 	p.waits()
 	p.goes()
 	p.asks()

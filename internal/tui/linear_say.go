@@ -114,6 +114,11 @@ func (p *linear) still() {
 
 func (p *linear) notice(ev session.ToastPosted) {
 	text := words.Toast(ev)
+	if ev.Code == "compaction.failed" { // its own line said why
+		if text = "What can be done:"; words.Offer(ev.Actions) == "" {
+			return
+		}
+	}
 	if text == "" {
 		return
 	}

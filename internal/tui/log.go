@@ -120,6 +120,7 @@ func (r *Root) updated(m updateMsg) tea.Cmd {
 			}
 		}
 	}
+	r.fillsUp()
 	return tea.Batch(append(cmds, r.chat.questions(r), r.learnTitle(), r.follow())...)
 }
 

@@ -63,6 +63,7 @@ func newModelList(ctx context.Context, store modelStore, title string, now sessi
 		}
 		return nil
 	}
+	l.p.Typed = l.typed
 	known := func() tea.Msg {
 		rows, note, err := store.KnownModels(ctx)
 		return modelsMsg{list: l, rows: rows, note: note, err: err}
@@ -122,7 +123,7 @@ func (l *modelList) show() {
 		if strings.EqualFold(x.Model.Model, "auto") {
 			continue // the router is no model that can be listed
 		}
-		row := PickRow{Title: x.Model.Model, Note: modelNote(x), Group: x.Model.Provider, Also: x.Model.Provider, Key: x.Model.String(), Value: x}
+		row := PickRow{Title: x.Model.Model, Note: modelNote(x), Group: x.Model.Provider, Also: x.Model.Provider + " " + x.Model.String(), Key: x.Model.String(), Value: x}
 		if l.in != nil && l.in(x.Model) != "" {
 			row.Note = l.in(x.Model) + " · " + row.Note
 		}
@@ -157,6 +158,26 @@ func (l *modelList) show() {
 	slices.SortStableFunc(rest, func(a, b PickRow) int { return nothingLast(a) - nothingLast(b) })
 	l.p.wait, l.p.err = false, nil
 	l.p.SetRows(slices.Concat(fav, recent, rest))
+}
+
+// typed is the model that is named by hand: one that its provider does not list,
+// or can't be asked for now. The provider has to be set up.
+func (l *modelList) typed(query string) (PickRow, bool) {
+	provider, model, ok := strings.Cut(query, "/")
+	i := slices.IndexFunc(l.rows, func(x ModelInfo) bool { return x.Model.Provider == provider && !x.NeedsKey })
+	if !ok || model == "" || strings.EqualFold(model, "auto") || strings.ContainsAny(query, " \t") || i < 0 {
+		return PickRow{}, false
+	}
+	says := "does not list it"
+	switch x := l.rows[i]; {
+	case strings.HasPrefix(x.State, "does not"), strings.HasPrefix(x.State, "speaks"):
+		says = x.State
+	case x.State != "" || x.Unasked || !l.live:
+		says = "has not said which it has"
+	}
+	info := ModelInfo{Model: l.rows[i].Model}
+	info.Model.Model = model
+	return PickRow{Title: oneLine(query), Note: oneLine("its provider " + says), Group: "As it is typed", Key: query, Value: info}, true
 }
 
 func nothingLast(r PickRow) int {

@@ -34,9 +34,52 @@ const (
 func (r *Root) noted(ev session.ToastPosted) {
 	text, about := words.Toast(ev), words.Subject(ev)
 	r.toasts = r.toasts.over(about, ev.Level)
+	if ev.Code == "compaction.failed" && ev.Args["kind"] == "cancelled" {
+		return // the conversation says it at the same moment
+	}
 	r.say(ev.Level, text)
 	r.past[len(r.past)-1].about = loggedToast
-	r.toasts = r.toasts.offering(text, words.Offer(ev.Actions)).telling(text, about)
+	r.toasts = r.toasts.offering(text, ev.Actions).telling(text, about)
+}
+
+// offered does what the newest notice that has it offers, and takes that off
+// (SUM-4).
+func (r *Root) offered(action string) tea.Cmd {
+	i := r.toasts.offers(action)
+	if i < 0 {
+		r.chat.hint = "No notice on the screen offers that; /toasts has the earlier ones."
+		return nil
+	}
+	r.toasts = r.toasts.without1(i)
+	return noticeActed{action}.on(r)
+}
+
+// offerKeys say which key does what is offered.
+func (r *Root) offerKeys(actions []string) string {
+	var out []string
+	for _, a := range actions {
+		act, does := offerOf(a)
+		if key := r.frame.Keys.Key(act); act != "" && key != "" {
+			out = append(out, key+" "+does)
+		}
+	}
+	return strings.Join(out, " · ")
+}
+
+func offerOf(action string) (act Action, does string) {
+	switch action {
+	case "retry":
+		return ActSumAgain, "try again"
+	case "anew": // in its place, where it was refused (MR-11)
+		return ActSumAgain, "begin anew"
+	case "focus": // or would be
+		return ActSumAgain, "begin anew…"
+	case "models":
+		return ActSumModels, "Summarization models"
+	case "go_on":
+		return ActSumWithout, "go on without"
+	}
+	return "", ""
 }
 
 // loggedToast marks a toast of this window that /toasts reads from the log.
@@ -50,12 +93,12 @@ func (c *chat) layToasts(r *Root, lines []string, w, h int, l look) {
 		return
 	}
 	shown := r.toasts.fit(len(lines))
-	most := min(max(h/6, min(len(shown)+1, toastsShown)), len(lines))
-	hides := ""
+	most := min(max(h/5, min(h/3, toastsShown+1)), len(lines))
+	keys := toastKeys{offers: r.offerKeys}
 	if w >= overlayNarrow {
-		hides = r.frame.Keys.Key(ActDismiss) + " hides it"
+		keys.hides = r.frame.Keys.Key(ActDismiss) + " hides it"
 	}
-	c.toasts = shown.rows(w, most, hides, l)
+	c.toasts = shown.rows(w, most, keys, l)
 	for i, x := range c.toasts { // as the window has them, for a click
 		c.toasts[i].of = slices.IndexFunc(r.toasts, func(y toast) bool { return y.text == shown[x.of].text && y.level == shown[x.of].level })
 	}

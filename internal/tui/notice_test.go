@@ -24,15 +24,15 @@ func TestSuccessTakesTheFailureOff(t *testing.T) { // TUI-7, case TUI-17
 		s.now()
 		s.a.put(failedCompaction("length"))
 		s.now()
-		s.sees("! No summarization model", "/compact tries again")
+		s.sees("! Not summarized", "Alt+1 try again")
 		s.a.put(session.ToastPosted{Level: "info", Code: "compaction.asks", Args: map[string]string{"model": "acme/small", "i": "1", "n": "1"}})
 		s.now()
-		s.sees("! No summarization model", "· Summarizing with acme/small")
+		s.sees("! Not summarized", "· Summarizing with acme/small")
 		s.send(saidMsg{"error", "of something else"})
 		s.a.put(session.ToastPosted{Level: "success", Code: "compaction.done", Args: map[string]string{"before": "12000", "after": "900"}})
 		s.now()
 		s.sees("✓ Summarized", "✗ of something else")
-		s.lacks("No summarization model", "tries again", "Summarizing with")
+		s.lacks("Not summarized", "try again", "Summarizing with")
 	})
 }
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -88,13 +89,7 @@ func (c *Confirm) View(f Frame) string {
 	page := max(b.innerH()-len(c.Choices)-1, 0)
 	top := max(min(c.top, len(text)-page), 0)
 	rows := append([]string{}, text[top:min(top+page, len(text))]...)
-	foot := f.Keys.Key(ActChoose) + " choose · " + f.Keys.Key(ActClose) + " close"
-	if page < len(text) {
-		scroll := bothKeys(f.Keys.Key(ActListPageUp), f.Keys.Key(ActListPageDn)) + " scroll · "
-		if foot = scroll + foot; plain.Width(foot) > b.w-6 { // that a row is chosen is seen
-			foot = scroll + f.Keys.Key(ActClose) + " close"
-		}
-	}
+	foot := c.foot(b.w-6, page < len(text), f)
 	for len(rows) < page+1 {
 		rows = append(rows, "")
 	}
@@ -106,4 +101,26 @@ func (c *Confirm) View(f Frame) string {
 		rows = append(rows, listItem{Title: label, Selected: i == c.at}.draw(b.innerW(), 0, f.Theme))
 	}
 	return b.draw(c.Title, foot, rows, f.Theme)
+}
+
+// foot names the keys that fit in w columns: that a row is chosen is seen, and
+// what quits whatever is chosen is said longest.
+func (c *Confirm) foot(w int, scrolls bool, f Frame) string {
+	scroll, choose, closes, quits := "", f.Keys.Key(ActChoose)+" choose", f.Keys.Key(ActClose)+" close", ""
+	if scrolls {
+		scroll = bothKeys(f.Keys.Key(ActListPageUp), f.Keys.Key(ActListPageDn)) + " scroll"
+	}
+	if quit, _, _ := strings.Cut(f.Keys.Key(ActQuit), " "); c.Quit != nil && quit != "" {
+		quits = quit + " quits"
+	}
+	foot := func() string {
+		return strings.Join(slices.DeleteFunc([]string{scroll, choose, closes, quits}, func(s string) bool { return s == "" }), " · ")
+	}
+	if plain.Width(foot()) > w && (scrolls || quits != "") {
+		choose = ""
+	}
+	if plain.Width(foot()) > w && quits != "" {
+		closes = ""
+	}
+	return foot()
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -34,10 +35,15 @@ type Picker struct {
 	// stays open. nil where none can.
 	Mark func(PickRow) tea.Msg
 
-	rows   []PickRow
-	column int // where notes begin
-	lines  int // rows and names of groups, unfiltered
-	found  int // rows that are shown
+	// Typed is the row for what is typed where no row holds it, nil where there
+	// is none of that kind.
+	Typed func(query string) (PickRow, bool)
+
+	rows   []PickRow // the last is the one of Typed, where there is one
+	given  int       // without it
+	column int       // where notes begin
+	lines  int       // rows and names of groups, unfiltered
+	found  int       // rows that are shown
 	filter field
 	shown  []pickLine
 	list   list
@@ -74,7 +80,7 @@ func NewPicker(title string, rows []PickRow, answer func(PickRow) tea.Msg) *Pick
 // SetRows replaces the rows. The filter stays, and the choice too where its row has the same key or place.
 func (p *Picker) SetRows(rows []PickRow) {
 	was, _ := p.chosen()
-	p.rows, p.column = make([]PickRow, len(rows)), 0
+	p.rows, p.given, p.column = make([]PickRow, len(rows)), len(rows), 0
 	groups := map[string]bool{"": true}
 	for i, r := range rows {
 		r.Title, r.Note, r.Group, r.Off = oneLine(r.Title), oneLine(r.Note), oneLine(r.Group), oneLine(r.Off)
@@ -114,6 +120,7 @@ func (r PickRow) text() string { return r.Title + " " + cmp.Or(r.Also, r.Group) 
 // out. Groups stand in the order of their best row.
 func (p *Picker) match() {
 	query := p.filter.String()
+	p.rows = p.rows[:p.given]
 	found := asTyped(query, rank(query, len(p.rows), func(i int) string { return p.rows[i].text() }, nil), p.rows)
 	var order []string
 	groups := map[string][]pickLine{}
@@ -133,7 +140,23 @@ func (p *Picker) match() {
 			p.add(l)
 		}
 	}
+	if row, ok := p.typed(query, found); ok {
+		p.add(pickLine{row: -1, head: row.Group})
+		p.add(pickLine{row: len(p.rows)})
+		p.rows = append(p.rows, row)
+	}
 	p.list.Select(0)
+}
+
+// typed is the row for what is typed, where none of those that were found holds it.
+func (p *Picker) typed(query string, found []ranked) (PickRow, bool) {
+	query = strings.TrimSpace(query)
+	if p.Typed == nil || query == "" || slices.ContainsFunc(found, func(r ranked) bool {
+		return strings.Contains(strings.ToLower(p.rows[r.Index].text()), strings.ToLower(query))
+	}) {
+		return PickRow{}, false
+	}
+	return p.Typed(query)
 }
 
 // asTyped are the rows that hold every word as it is typed, those with all of them in their title first; or all of them
@@ -301,9 +324,9 @@ func (p *Picker) foot(f Frame) string {
 	} else if ok && r.Does != "" {
 		does = r.Does
 	}
-	count := fmt.Sprintf("%d", len(p.rows))
-	if p.found != len(p.rows) {
-		count = fmt.Sprintf("%d of %d", p.found, len(p.rows))
+	count := fmt.Sprintf("%d", p.given)
+	if p.found != p.given {
+		count = fmt.Sprintf("%d of %d", p.found, p.given)
 	}
 	keys := []string{count, f.Keys.Key(ActChoose) + " " + does, f.Keys.Key(ActClose) + " close"}
 	if p.Mark != nil {

@@ -40,6 +40,7 @@ type Root struct {
 	// has it.
 	unwritten string
 	waits     bool // for the other window to be done
+	full      bool // the window is nearly full, and that was said
 	busy      bool // another process works on the branch
 	forks     bool // the session has more than one branch
 	epoch     int  // of the session: messages of an older one are late
@@ -84,6 +85,7 @@ func New(ctx context.Context, a Agent, o Options) *Root {
 	cmds, _ := NewCommands()
 	r.chat = newChat(r.look(), NewComposer(History{}, cmds))
 	r.chat.comp.Files, r.chat.comp.Args = r.files, r.args
+	r.chat.comp.UseVim(o.Looks.Vim)
 	switch {
 	case o.Draft:
 		r.chat.comp.Give(o.Prompt)

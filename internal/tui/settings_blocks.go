@@ -121,13 +121,23 @@ func (s *settings) roomRows() []setRow {
 }
 
 func (s *settings) keysText() string {
-	n := 0
+	keyed, here := 0, 0
 	for _, p := range s.info.Providers {
-		if p.Key == setup.KeyPresent || p.Key == setup.KeyByCommand {
-			n++
+		switch {
+		case p.Key == setup.KeyPresent, p.Key == setup.KeyByCommand:
+			keyed++
+		case p.Key == setup.KeyNotNeeded && !p.BuiltIn: // a built-in one need not be there
+			here++
 		}
 	}
-	return fmt.Sprintf("%d with a key", n)
+	says := fmt.Sprintf("%d with a key", keyed)
+	if keyed == 0 {
+		says = "none with a key"
+	}
+	if here > 0 {
+		return fmt.Sprintf("%d on this machine, %s", here, says)
+	}
+	return says
 }
 
 func (s *settings) keyRows() []setRow {
@@ -227,9 +237,11 @@ func (s *settings) toolRows() []setRow {
 
 func (s *settings) looksRows() []setRow {
 	a := s.info.Set.Appearance
-	mouse := s.scalar("appearance.mouse", "Mouse", map[bool]string{true: "on", false: "off"}[a.Mouse])
-	mouse.enter = func() tea.Cmd {
-		return s.set("appearance.mouse", s.saved("appearance.mouse", "the mouse is "+map[bool]string{true: "off", false: "on"}[a.Mouse]), !a.Mouse)
+	turns := func(at, title, says string, on bool) setRow {
+		word := map[bool]string{true: "on", false: "off"}
+		row := s.scalar(at, title, word[on])
+		row.enter = func() tea.Cmd { return s.set(at, s.saved(at, says+word[!on]), !on) }
+		return row
 	}
 	theme := s.scalar("appearance.theme", "Theme", a.Theme)
 	theme.enter = func() tea.Cmd {
@@ -241,7 +253,11 @@ func (s *settings) looksRows() []setRow {
 		})
 		return nil
 	}
-	rows := []setRow{theme, mouse, s.chooses(s.scalar("appearance.diff", "Changes", diffWord(a.Diff)), []string{"auto", oneColumn}, diffWord)}
+	rows := []setRow{
+		theme, turns("appearance.mouse", "Mouse", "the mouse is ", a.Mouse),
+		s.chooses(s.scalar("appearance.diff", "Changes", diffWord(a.Diff)), []string{"auto", oneColumn}, diffWord),
+		turns("appearance.vim", "Vim keys", "the keys of vi are ", a.Vim),
+	}
 	problems := LookProblems(a)
 	keys := says("keys:note", "keys: as they come; appearance.keys in setup.json changes them")
 	if len(a.Keys) > 0 {
@@ -264,6 +280,9 @@ func (r *Root) looksChanged(at string, info SettingsInfo) {
 		r.wear(a.Theme)
 	case "appearance.mouse":
 		r.looks.Mouse = a.Mouse
+	case "appearance.vim":
+		r.looks.Vim = a.Vim
+		r.chat.comp.UseVim(a.Vim)
 	case "appearance.diff":
 		r.looks.Diff = a.Diff
 		r.chat.tr.beside(a.Diff != oneColumn)

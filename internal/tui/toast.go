@@ -13,9 +13,9 @@ import (
 type toast struct {
 	level string // info, success, warning, error
 	text  string
-	offer string // what can be done about it
-	about string // what it is about: what comes later of the same takes its place; "" for nothing
-	count int    // how often it came
+	offer []string // what can be done about it, by codes of the log's
+	about string   // what it is about: what comes later of the same takes its place; "" for nothing
+	count int      // how often it came
 	until time.Time
 	stays bool // it does not go by itself
 }
@@ -85,15 +85,25 @@ func (t toasts) lasting(text string) toasts {
 }
 
 // offering adds what can be done about what a toast says.
-func (t toasts) offering(text, offer string) toasts {
+func (t toasts) offering(text string, offer []string) toasts {
 	text = toastText(text)
 	out := slices.Clone(t)
 	for i := range out {
-		if out[i].text == text && offer != "" {
-			out[i].offer = toastText(offer)
+		if out[i].text == text && len(offer) > 0 {
+			out[i].offer = offer
 		}
 	}
 	return out
+}
+
+// offers is the newest toast that offers something to do, -1 for none.
+func (t toasts) offers(action string) int {
+	for i, x := range slices.Backward(t) {
+		if slices.Contains(x.offer, action) {
+			return i
+		}
+	}
+	return -1
 }
 
 // over takes off what is over now that something new is said of a subject: all
@@ -143,22 +153,51 @@ type toastRow struct {
 	of   int
 }
 
+// What is said of the keys for toasts.
+type toastKeys struct {
+	hides  string                // of the key that takes the newest off
+	offers func([]string) string // of those that do what is offered
+}
+
 // rows draws the toasts, newest last, in at most so many lines of width w: one
-// each, and what is left for the newest, two at most. Where one is cut, /toasts
-// has the rest. hides is what is said of the key that takes the newest off.
-func (t toasts) rows(w, most int, hides string, l look) (out []toastRow) {
+// each, and what is left for those that need more, the newest first; three for
+// errors and warnings, two for others. Where one is cut, /toasts has the rest.
+func (t toasts) rows(w, most int, keys toastKeys, l look) (out []toastRow) {
 	room := max(w-2, 8)
+	times := func(x toast) string {
+		if x.count > 1 {
+			return " (×" + itoa(x.count) + ")"
+		}
+		return ""
+	}
+	keep, left := make([]int, len(t)), most-len(t)
+	offer := make([][]string, len(t))
+	for i, x := range slices.Backward(t) {
+		keep[i] = 1
+		if len(x.offer) == 0 || i < len(t)-1 || left == 0 {
+			continue
+		}
+		if says := keys.offers(x.offer); says != "" {
+			offer[i] = plain.Wrap(says, room)
+			if len(offer[i]) > min(left, 2) {
+				offer[i] = []string{plain.Truncate(says, room)}
+			}
+			left -= len(offer[i])
+		}
+	}
+	for i, x := range slices.Backward(t) {
+		need := 2
+		if x.level == "error" || x.level == "warning" {
+			need = 3
+		}
+		more := max(min(len(plain.Wrap(x.text+times(x), room)), need)-1, 0)
+		more = max(min(more, left), 0)
+		keep[i], left = keep[i]+more, left-more
+	}
 	for i, x := range t {
 		ink, mark := x.mark()
-		times := ""
-		if x.count > 1 {
-			times = " (×" + itoa(x.count) + ")"
-		}
-		lines, keep := plain.Wrap(x.text+times, room), 1
-		last := i == len(t)-1
-		if last && most > len(t) && x.offer == "" {
-			keep = 2
-		}
+		times := times(x)
+		lines, keep := plain.Wrap(x.text+times, room), keep[i]
 		if len(lines) > keep {
 			rest := " …" + times
 			if w >= overlayNarrow {
@@ -175,12 +214,12 @@ func (t toasts) rows(w, most int, hides string, l look) (out []toastRow) {
 			}
 			out = append(out, toastRow{l.ink(ink, lead+s), i})
 		}
-		if last && most > len(t) && x.offer != "" {
-			out = append(out, toastRow{l.ink(inkDim, "  "+plain.Truncate(x.offer, room)), i})
+		for _, s := range offer[i] {
+			out = append(out, toastRow{l.ink(inkDim, "  "+s), i})
 		}
-		if at := len(out) - 1; last && hides != "" && (x.stays || x.level == "error" || x.level == "warning") {
-			if gap := w - plain.Width(out[at].text) - plain.Width(hides); gap >= 2 {
-				out[at].text += strings.Repeat(" ", gap) + l.ink(inkDim, hides)
+		if at := len(out) - 1; i == len(t)-1 && keys.hides != "" && (x.stays || x.level == "error" || x.level == "warning") {
+			if gap := w - plain.Width(out[at].text) - plain.Width(keys.hides); gap >= 2 {
+				out[at].text += strings.Repeat(" ", gap) + l.ink(inkDim, keys.hides)
 			}
 		}
 	}

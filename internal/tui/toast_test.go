@@ -16,7 +16,7 @@ import (
 func shownToasts(t toasts) string { return strings.Join(toastLines(t, 200, len(t)), "\n") }
 
 func toastLines(t toasts, w, most int) (out []string) {
-	for _, x := range t.rows(w, most, "", plainLook(plainTime())) {
+	for _, x := range t.rows(w, most, toastKeys{}, plainLook(plainTime())) {
 		out = append(out, x.text)
 	}
 	return out

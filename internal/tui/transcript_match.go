@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"varve/internal/session"
 )
 
 // A span is a part of a drawn line: bytes of it without its styles.
@@ -55,6 +57,9 @@ func (n needle) near(r *row) bool {
 	}
 	if c := r.sides; c != nil {
 		texts = append(texts, c.before.text, c.after.text)
+	}
+	if ev, ok := r.event.(session.CheckpointCommitted); ok {
+		texts = append(texts, checkpointTitle(ev), checkpointNotes(ev))
 	}
 	for _, s := range texts {
 		if n.bare != "" && strings.Contains(bare(s), n.bare) ||

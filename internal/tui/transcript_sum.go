@@ -87,7 +87,7 @@ func (t *transcript) asksSummary(q session.Seq, ev session.RequestSent) {
 
 // show is the row of the box, or nil.
 func (s *summing) show() *row {
-	phase, _ := words.Compacting(s.branch)
+	phase, _ := words.Compacting(s.branch, 0)
 	if phase == "" || !s.lives {
 		s.row = nil
 		return nil
@@ -142,7 +142,7 @@ func (s *summing) waits(esc string) string {
 // that what is copied has no border.
 func (s *summing) lines(w, h int, l look, open bool, now time.Time) []string {
 	b := s.branch
-	phase, who := words.Compacting(b)
+	phase, who := words.Compacting(b, drive.Compared(b))
 	title := "Summarizing the conversation"
 	by := ""
 	if c := b.Compaction; c != nil {
@@ -164,10 +164,8 @@ func (s *summing) lines(w, h int, l look, open bool, now time.Time) []string {
 	if who != "" {
 		says = plain.Clean(who) + " · " + phase
 	}
-	if c := b.Compaction; c != nil {
-		if n := words.Attempt(*c); n > 1 {
-			says += fmt.Sprintf(" · attempt %d", n)
-		}
+	if unit, t, ok := words.Again(b); ok {
+		says += " · " + strings.TrimSpace(fmt.Sprintf("%s attempt %d", unit, t.N+1))
 	}
 	out = append(out, wrapInk(says, "  ", w, l, inkAccent)...)
 	if wait := s.wait(now); wait != "" {
@@ -195,19 +193,11 @@ func (s *summing) lines(w, h int, l look, open bool, now time.Time) []string {
 
 // wait says what the last attempt came to, and when the next is made.
 func (s *summing) wait(now time.Time) string {
-	c := s.branch.Compaction
-	if c == nil {
-		return ""
-	}
-	t, ok := words.LastTry(*c)
+	_, t, ok := words.Again(s.branch)
 	if !ok {
 		return ""
 	}
-	why := t.Class
-	if t.Error != nil {
-		why = t.Error.Kind
-	}
-	says := "the last attempt gave nothing: " + words.WhyNot(why)
+	says := "the last attempt gave nothing: " + words.Attempted(t)
 	for _, p := range s.pulses {
 		if left := p.Until.Sub(now); p.Kind == "retry" && left > 0 {
 			says += fmt.Sprintf("; the next in %d s", int((left+time.Second-1)/time.Second))
@@ -225,19 +215,28 @@ func rule(s string, w int, l look) string {
 	return l.ink(inkDim, "── "+s+" "+strings.Repeat("─", max(w-4-plain.Width(s), 0)))
 }
 
-// drawCheckpoint is a summary that stands for what is above it: its sizes, what
-// it covers, and its text, which folds (CMP-12).
-func (r *row) drawCheckpoint(w int, l look, open bool) []string {
-	ev, _ := r.event.(session.CheckpointCommitted)
-	out := []string{rule(fmt.Sprintf("Summarized: %s → %s tokens", words.Tokens(ev.Before), words.Tokens(ev.After)), w, l)}
-	notes := "For the model this stands for " + covered(ev.Ranges) + "; here they stay readable."
+// checkpointTitle and checkpointNotes are what stands above a summary's text.
+func checkpointTitle(ev session.CheckpointCommitted) string {
+	return fmt.Sprintf("Summarized: %s → %s tokens", words.Tokens(ev.Before), words.Tokens(ev.After))
+}
+
+func checkpointNotes(ev session.CheckpointCommitted) string {
+	notes := "For the model it stands in place of messages and results above; here they stay readable."
 	if len(ev.Stale) > 0 {
 		notes += " Changed since they were read: " + strings.Join(ev.Stale, ", ") + "."
 	}
 	if len(ev.ToolsGone) > 0 {
 		notes += " Tools that are gone: " + strings.Join(ev.ToolsGone, ", ") + "."
 	}
-	out = append(out, wrapInk(notes, "  ", w, l, inkDim)...)
+	return notes
+}
+
+// drawCheckpoint is a summary that stands for what is above it: its sizes, what
+// it covers, and its text, which folds (CMP-12).
+func (r *row) drawCheckpoint(w int, l look, open bool) []string {
+	ev, _ := r.event.(session.CheckpointCommitted)
+	out := []string{rule(checkpointTitle(ev), w, l)}
+	out = append(out, wrapInk(checkpointNotes(ev), "  ", w, l, inkDim)...)
 	switch {
 	case ev.Kind == "native":
 		out = append(out, wrapInk("The summary is the provider's own, and can't be read here.", "  ", w, l, inkDim)...)
@@ -273,21 +272,6 @@ func foldProse(text string, w int, l look, open bool, most int) []string {
 	return out
 }
 
-// covered names ranges of items.
-func covered(ranges []session.Range) string {
-	if len(ranges) == 0 {
-		return "what is above"
-	}
-	var out []string
-	for _, r := range ranges {
-		out = append(out, r.From.String()+" to "+r.To.String())
-	}
-	if len(out) > 3 {
-		out = append(out[:2], fmt.Sprintf("%d more ranges", len(ranges)-2))
-	}
-	return "items " + strings.Join(out, ", ")
-}
-
 // summaryNote says what became of a compaction, or of a model in it.
 func summaryNote(e session.Entry) (ink, head string) {
 	switch ev := e.Event.(type) {
@@ -299,9 +283,9 @@ func summaryNote(e session.Entry) (ink, head string) {
 			}
 		}
 		if ev.Kind == "cancelled" || ev.Kind == "superseded" {
-			return inkDim, words.CompactionFailed(ev.Kind, detail, ev.Kept)
+			return inkDim, words.CompactionOver(ev.Kind, detail, ev.Kept)
 		}
-		return inkWarn, words.CompactionFailed(ev.Kind, detail, ev.Kept)
+		return inkWarn, words.CompactionOver(ev.Kind, detail, ev.Kept)
 	case session.SummarizerTried:
 		return inkDim, words.Tried(ev)
 	case session.HandoffRejected:

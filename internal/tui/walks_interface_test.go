@@ -193,3 +193,34 @@ func TestKeysInAFootAreWhole(t *testing.T) {
 		}
 	}
 }
+
+// A model that no row holds is chosen as it is typed, where its provider is set
+// up: also one that does not answer. Nobody else's is. // SET-2, SET-3
+func TestModelAsItIsTyped(t *testing.T) {
+	onStage(t, 80, 24, noColours(), func(s *stage) {
+		s.ready(`{` + acmeProvider + `}`)
+		s.a.models = append(s.a.models, ModelInfo{Model: session.Model{Provider: "dead", API: "openai-chat"}, State: "does not answer at http://127.0.0.1:1/v1"},
+			ModelInfo{Model: session.Model{Provider: "keyless", API: "openai-chat"}, State: "no key", NeedsKey: true})
+	}, func(s *stage) {
+		s.press("/summarizers<enter><enter>")
+		s.press("acme/small")
+		s.lacks("As it is typed") // there is one
+		s.wantChosen("small")
+		for _, none := range []string{"keyless/x", "nosuch/x", "dead", "dead/", "acme/auto", "dead/x y"} {
+			s.press("<ctrl+u>" + none)
+			s.lacks("As it is typed")
+		}
+		s.press("<ctrl+u>dead/x")
+		s.sees("As it is typed", "dead/x", "its provider does not answer at http://127.0.0.1:1/v1")
+		s.press("<backspace>y")
+		s.sees("dead/y")
+		s.lacks("dead/x")
+		s.press("<enter>")
+		s.sees("Saved: dead/y is added.")
+		if doc := s.doc(); !strings.Contains(doc, `"dead"`) || !strings.Contains(doc, `"y"`) {
+			t.Error(doc)
+		}
+		s.press("<down><enter>acme/huge")
+		s.sees("acme/huge", "its provider does not list it")
+	})
+}

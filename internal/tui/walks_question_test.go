@@ -167,7 +167,7 @@ func TestQuitKeysAnswerNothingBelow(t *testing.T) { // PERM-2, TUI-5
 		q := s.asksCommand("rm -rf build")
 		s.asked()
 		s.press("<ctrl+c><ctrl+c>")
-		s.sees("Interrupt and quit", wordsCovered)
+		s.sees("Interrupt and quit", wordsCovered, "Ctrl+C quits")
 		s.lacks("y or Enter", "n no")
 		s.press("<enter>") // Stay
 		s.sees(wordsWait)

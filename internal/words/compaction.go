@@ -2,15 +2,14 @@ package words
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"varve/internal/session"
 )
 
-// CompactionFailed says why no checkpoint was made, then what to do. detail is
-// what was recorded with it, or "".
-// With kept, parts of the summary were accepted.
+// CompactionFailed says why no checkpoint was made, the reason first, then what
+// to do. It stands alone. detail is what was recorded with it, or ""; with kept,
+// parts of the summary were accepted.
 func CompactionFailed(kind, detail string, kept bool) string {
 	o := compactionFailed(kind)
 	if kind == "cancelled" && kept {
@@ -19,17 +18,27 @@ func CompactionFailed(kind, detail string, kept bool) string {
 	if !kept {
 		o.Hint = strings.Replace(o.Hint, "; what was accepted is kept", "", 1)
 	}
-	if d := strings.TrimRight(OneLine(detail), ".?!"); kind == "exhausted" && d != "" {
-		who := "the last one"
+	d := strings.TrimRight(OneLine(detail), ".?!")
+	switch {
+	case d == "" || kind == "internal":
+	case kind == "exhausted":
 		if m, why, ok := strings.Cut(d, ": "); ok && strings.Contains(m, "/") && !strings.ContainsAny(m, " \t") {
-			who, d = who+", "+m, why
+			return Outcome{"Not summarized: " + WhyNot(why) + ". That was " + m + ", and nobody is left to ask.", o.Hint}.String()
 		}
-		return Outcome{"No summarization model gave a whole summary; " + who + ": " + WhyNot(d) + ".", o.Hint}.String()
-	}
-	if d := strings.TrimRight(OneLine(detail), ".?!"); d != "" && kind != "internal" {
+		return Outcome{"Not summarized: " + WhyNot(d) + ". No summarization model is left to ask.", o.Hint}.String()
+	default:
 		o.Line = strings.TrimSuffix(o.Line, ".") + ": " + d + "."
 	}
 	return o.String()
+}
+
+// CompactionOver is CompactionFailed below what was said of each model that was
+// asked ([Tried]): it repeats none of that.
+func CompactionOver(kind, detail string, kept bool) string {
+	if kind == "exhausted" {
+		detail = ""
+	}
+	return CompactionFailed(kind, detail, kept)
 }
 
 func compactionFailed(kind string) Outcome {
@@ -40,7 +49,7 @@ func compactionFailed(kind string) Outcome {
 	case "cancelled":
 		return Outcome{"Summarizing was stopped.", same}
 	case "exhausted":
-		return Outcome{"No summarization model gave a whole summary.", same}
+		return Outcome{"No summarization model is left.", same}
 	case "sections":
 		return Outcome{"The summary left out its objective, work state or next action, also when it was asked for them.", same}
 	case "not_smaller":
@@ -81,17 +90,35 @@ func compactionFailed(kind string) Outcome {
 	return Outcome{"The conversation could not be summarized (" + kind + ").", same}
 }
 
-// WhyNot is why an attempt of a summarizer is no evidence, or why it is not
-// asked (FIN-1, SUM-3).
+// WhyNot is why a summarizer is not asked any more, after its attempts (SUM-3).
 func WhyNot(why string) string {
 	code, more, _ := strings.Cut(why, ": ")
+	if code == "unknown" && strings.Contains(more, "neither text nor a tool call") {
+		return attemptOf("empty") // that is how a provider says it
+	}
 	if s := whyNot(code); more != "" && s != code {
-		return s + " (" + OneLine(more) + ")"
+		return s + " (" + strings.TrimRight(OneLine(more), ".") + ")"
 	}
 	return whyNot(why)
 }
 
 func whyNot(why string) string {
+	if s := attemptOf(why); s != "" {
+		switch why {
+		case "rate_limit", "network", "missing", "timeout", "stalled", "overloaded", "server", "error":
+			return s + ", after several attempts"
+		}
+		return s
+	}
+	if o := Failure(why, 0); !strings.HasPrefix(o.Line, "The turn failed") {
+		return strings.ToLower(o.Line[:1]) + strings.TrimSuffix(o.Line[1:], ".")
+	}
+	return OneLine(why)
+}
+
+// attemptOf is why one attempt is no evidence (FIN-1), "" for what has no words
+// of its own here.
+func attemptOf(why string) string {
 	switch why {
 	case "length":
 		return "its answer was cut off at its output limit, or at context.compaction.target_tokens"
@@ -113,11 +140,40 @@ func whyNot(why string) string {
 		return "the request was too long for it"
 	case "settings":
 		return "it can't be used as it is set up"
+	case "rate_limit":
+		return "the provider is limiting requests"
+	case "network":
+		return "the provider could not be reached"
+	case "missing":
+		return "its answer was cut off on its way"
+	case "timeout", "stalled":
+		return "the provider stopped sending"
+	case "overloaded":
+		return "the provider is overloaded"
+	case "server", "error":
+		return "the provider failed"
 	}
-	if o := Failure(why, 0); !strings.HasPrefix(o.Line, "The turn failed") {
-		return strings.ToLower(o.Line[:1]) + strings.TrimSuffix(o.Line[1:], ".")
+	return ""
+}
+
+// Attempted is what came of the last attempt at a unit: of that one alone, more
+// may follow.
+func Attempted(t session.Tries) string {
+	why := t.Class
+	switch {
+	case t.Error == nil:
+	case t.Error.Kind == "empty", t.Class == "error", t.Class == "overflow":
+		why = t.Error.Kind
 	}
-	return OneLine(why)
+	if s := attemptOf(why); s != "" {
+		return s
+	}
+	return whyNot(why)
+}
+
+// Unattended says that the window fills up and nothing is done about it (CMP-3).
+func Unattended(percent int) string {
+	return fmt.Sprintf("The conversation fills %d %% of the window, and nothing summarizes it by itself: context.compaction.mode is disabled. /compact does it now.", percent)
 }
 
 // Tried says that a summarizer is not asked any more, or "" while it is.
@@ -176,76 +232,4 @@ func Offer(actions []string) string {
 		}
 	}
 	return strings.Join(out, " · ")
-}
-
-// Compacting is how far a compaction has come (MR-12): its phase, and who is
-// asked. Both are "" where none runs.
-func Compacting(b session.Branch) (phase, who string) {
-	c := b.Compaction
-	if c == nil {
-		if b.Asked != nil && (b.Turn == nil || b.Asked.By != "user") {
-			return "looking at what can be summarized", ""
-		}
-		return "", ""
-	}
-	if c.Entry >= 0 && c.Entry < len(c.Started.Chain) {
-		who = fmt.Sprintf("%s %d/%d", c.Started.Chain[c.Entry], c.Entry+1, len(c.Started.Chain))
-	}
-	g := b.Staging
-	if c.Route != "map_reduce" || g == nil || g.Legacy {
-		return "one request", who
-	}
-	running := func(stage string) (n int, unit string) {
-		for _, a := range c.Open {
-			if strings.HasPrefix(a.Unit, stage+"/") {
-				n, unit = n+1, a.Unit
-			}
-		}
-		return n, unit
-	}
-	switch n, _ := running("map"); {
-	case len(g.Missing) > 0:
-		phase = fmt.Sprintf("maps %d/%d", len(g.Maps), len(g.Maps)+len(g.Missing))
-		if n > 0 {
-			phase += fmt.Sprintf(", %d running", n)
-		}
-		if g.Sequential {
-			phase += ", one at a time"
-		}
-	case g.Candidate == 0:
-		phase = fmt.Sprintf("putting %s together", Count(len(g.Maps), "note"))
-		if _, u := running("reduce"); u != "" {
-			if level, _, ok := strings.Cut(strings.TrimPrefix(u, "reduce/"), "/"); ok && level != "1" {
-				phase += ", level " + level
-			}
-		}
-	case g.Objection != 0:
-		phase = fmt.Sprintf("correcting it, %d of 2", g.Corrections+1)
-	case len(g.Audited) < len(g.Maps):
-		phase = fmt.Sprintf("checking it against its notes, %d/%d", len(g.Audited), len(g.Maps))
-	default:
-		phase = "installing it"
-	}
-	return phase, who
-}
-
-// Attempt is the number of the attempt that is made or waited for, from 1.
-func Attempt(c session.Compacting) int {
-	t, _ := LastTry(c)
-	return t.N + 1
-}
-
-// LastTry is what came of the last attempt at what is asked for now. What was tried
-// of an earlier part says nothing of this one.
-func LastTry(c session.Compacting) (last session.Tries, ok bool) {
-	for _, t := range c.Tries {
-		open := slices.ContainsFunc(c.Open, func(a session.Asking) bool { return a.Unit == t.Unit })
-		if t.N == 0 || len(c.Open) > 0 && !open {
-			continue
-		}
-		if !ok || t.N > last.N || len(c.Open) == 0 && t.At > last.At {
-			last, ok = t, true
-		}
-	}
-	return last, ok
 }

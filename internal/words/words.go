@@ -8,6 +8,7 @@ package words
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ func Failure(kind string, requests int) Outcome {
 	case "bad_request":
 		return Outcome{"The provider refused the request.", "The conversation is unchanged. `agent session requests` prints what was sent."}
 	case "context_length":
-		return Outcome{"The conversation is longer than the model's window.", "Nothing was lost. Start a new session, or choose a model with a larger window."}
+		return Outcome{"The conversation is longer than the model's window.", "Nothing was lost. /compact summarizes it; /model chooses one with a larger window; /new begins another session."}
 	case "content_filter", "refusal":
 		return Outcome{"The provider declined to answer.", "The conversation is unchanged; say it another way, or choose another model."}
 	case "network":
@@ -85,7 +86,7 @@ func Failure(kind string, requests int) Outcome {
 	case "gateway":
 		return Outcome{"What answered is not a model's API.", "Check the address (base_url) and any proxy between."}
 	case "too_large_for_tier":
-		return Outcome{"The request is larger than the account's rate allows at all.", "Waiting can't help. Start a new session, or choose another model."}
+		return Outcome{"The request is larger than the account's rate allows at all.", "Waiting can't help. /compact makes the conversation shorter; /model chooses another model; /new begins another session."}
 	case "protocol":
 		return Outcome{"The provider's answer breaks its own format.", "Nothing of it was kept. Send again, or choose another model."}
 	case "empty":
@@ -141,7 +142,7 @@ func Toast(t session.ToastPosted) string {
 		}
 		return s
 	case "compaction.done":
-		return fmt.Sprintf("Summarized: the next request has about %s tokens, before it had about %s.", grouped(t.Args["after"]), grouped(t.Args["before"]))
+		return fmt.Sprintf("Summarized: the next request has %s tokens, before it had %s.", roughly(t.Args["after"]), roughly(t.Args["before"]))
 	case "compaction.failed":
 		return CompactionFailed(t.Args["kind"], t.Args["detail"], t.Args["kept"] != "")
 	case "staging.voided":
@@ -165,12 +166,13 @@ func Subject(t session.ToastPosted) string {
 	return ""
 }
 
-// grouped writes the digits of a number in threes.
-func grouped(n string) string {
-	for i := len(n) - 3; i > 0; i -= 3 {
-		n = n[:i] + "," + n[i:]
+// roughly is a number of tokens in its short form, as an estimate.
+func roughly(n string) string {
+	i, err := strconv.Atoi(n)
+	if err != nil {
+		return "~" + n
 	}
-	return n
+	return Tokens(session.Tokens{N: i})
 }
 
 // OneLine makes a text one line of at most 300 characters.
@@ -214,6 +216,8 @@ func Tokens(t session.Tokens) string {
 		return fmt.Sprintf("%s%d", mark, t.N)
 	case t.N < 100_000:
 		return fmt.Sprintf("%s%.1fk", mark, float64(t.N)/1000)
+	case t.N >= 1_000_000:
+		return fmt.Sprintf("%s%.1fM", mark, float64(t.N)/1e6)
 	}
 	return fmt.Sprintf("%s%dk", mark, t.N/1000)
 }
