@@ -396,3 +396,18 @@ func TestWireFailedByHandInATurn(t *testing.T) {
 		t.Errorf("%+v\n%s", end, staged(t, l))
 	}
 }
+
+// So it is with the next of the list in the same compaction. // MR-11, SUM-3
+func TestWireNothingAcceptedInAChain(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.summarizers(12_000, 100_000)
+	l := w.talked(4, 5_000)
+	w.answers("map", []scripted.Step{scripted.Role(), scripted.CloseReset()})
+	if f := compacted(t, l); f != nil {
+		t.Fatalf("%+v\n%s", f, staged(t, l))
+	}
+	_, story, _ := strings.Cut(compactions(t, l), "started wire/s2 2/2")
+	if !strings.HasPrefix(strings.TrimSpace(story), "sent one_shot 1, limit 0\ncommitted") {
+		t.Error(story)
+	}
+}
