@@ -211,14 +211,14 @@ func playPlain(h *tuiHouse) { // TUI-9, TUI-10, TUI-5
 	x.in(keyCtrlC)
 	x.tells("Stopping. Ctrl+C again quits.")
 	x.tells("Interrupted.")
-	stop := make(chan struct{})
+	stop, first := make(chan struct{}), x
 	go func() { // again and again: what is closed then is closed whole
 		for {
 			select {
 			case <-stop:
 				return
 			case <-time.After(5 * time.Millisecond):
-				_, _ = x.host.WriteString(keyCtrlC)
+				_, _ = first.host.WriteString(keyCtrlC)
 			}
 		}
 	}()
