@@ -130,7 +130,8 @@ func (s *story) handle(t *testing.T, d *datadriven.TestData) string {
 		})
 	case "mapped": // mapped ordinal n= first=: a map is accepted
 		o, _ := strconv.Atoi(d.CmdArgs[0].Key)
-		s.add(session.StagingMapped{Staging: s.state().Branch.Staging.At, Ordinal: o, First: session.Seq(num("first")).Item(), Tokens: est(num("n"))})
+		c := s.state().Branch.Compaction
+		s.add(session.StagingMapped{Staging: s.state().Branch.Staging.At, Ordinal: o, Model: c.Started.Chain[max(c.Entry, 0)], First: session.Seq(num("first")).Item(), Tokens: est(num("n"))})
 	case "reduced": // reduced n= [final]: the unit that is missing is accepted
 		for _, u := range s.units(t, "reduce") {
 			if u.Final != d.HasArg("final") {
@@ -206,6 +207,22 @@ func (s *story) handle(t *testing.T, d *datadriven.TestData) string {
 			return "no staging\n"
 		}
 		s.say("%q\n", compact.Voids(g, s.view(), s.cut))
+	case "over": // over kind=: the compaction has failed
+		s.add(session.CompactionFailed{Compaction: s.compaction(), Kind: str("kind")})
+	case "goes": // goes [hand] [focus] chain=a;b: what becomes of the staging, for what was planned last
+		var chain []session.Model
+		for m := range strings.SplitSeq(str("chain"), ";") {
+			chain = append(chain, session.Model{Model: m})
+		}
+		on := compact.Goes(s.state(), compact.Budget{Trigger: num("trigger")}, s.cut, chain, d.HasArg("hand"), d.HasArg("focus"))
+		switch {
+		case on.Voids != "":
+			s.say("void: %s\n", on.Voids)
+		case on.Ends:
+			s.say("refused: %s are spent\n", on.Stuck)
+		default:
+			s.say("goes on with %s (%d), spent %q\n", ranges(on.Cut.Ranges), on.Cut.Covers, on.Stuck)
+		}
 	case "due":
 		var b compact.Budget
 		b.Trigger = num("trigger")

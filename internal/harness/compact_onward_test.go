@@ -249,6 +249,47 @@ func TestWireLeftOpenWithAnotherList(t *testing.T) {
 	}
 }
 
+// So it is with the trigger's in a turn that a killed process left: whoever goes on
+// with the turn asks the list of now, and Esc ends it for this turn. // SUM-7, CMP-10
+func TestWireLeftOpenInATurn(t *testing.T) {
+	for _, esc := range []bool{false, true} {
+		w := newWire(t, 60_000)
+		w.summarizers(60_000)
+		w.triggers(12_000)
+		l := w.filled(14_000)
+		w.answers("one_shot", []scripted.Step{scripted.Hang()})
+		say(t, l, "Look around.")
+		w.asking(l, "one_shot", 1)
+		log := must(os.ReadFile(l.Session.Path()))
+		l.Close()
+		w.models["s2"] = 60_000
+		list := []session.Model{{Provider: "wire", API: "openai-chat", Model: "s2"}}
+		w.opts.Settings.Summarizers, w.opts.Summarizers = list, func() []session.Model { return list }
+		w.answers("agent", looks(1), whole("Looked."))
+		if !esc {
+			w.answers("one_shot", whole(handoff("go on")))
+		}
+		l = w.elsewhere(filepath.Base(l.Session.Path()), log)
+		submit(t, l, drive.Resume{})
+		if esc {
+			w.asking(l, "one_shot", 2)
+			submit(t, l, drive.Cancel{By: "user"})
+		}
+		if end := ended(t, l, 2); end.Status != "completed" || w.count("one_shot") != 2 {
+			t.Errorf("esc %v: %+v, %d summaries\n%s", esc, end, w.count("one_shot"), staged(t, l))
+		}
+		var by []string
+		for _, r := range w.srv.Requests() {
+			if stageOf(r) == "one_shot" {
+				by = append(by, r.Model())
+			}
+		}
+		if got := strings.Join(by, " "); got != "s1 s2" {
+			t.Errorf("esc %v: %s", esc, got)
+		}
+	}
+}
+
 // Who stops a compaction while a message waits for it wants none in that
 // message's turn either; the next turn tries afresh. // CMP-10, TUI-5
 func TestWireEscapeBeforeAMessage(t *testing.T) {
@@ -353,5 +394,20 @@ func TestWireFailedByHandInATurn(t *testing.T) {
 	say(t, l, "And now?")
 	if end := ended(t, l, 3); end.Status != "completed" || started(t, l, "checkpoint.committed") != 1 {
 		t.Errorf("%+v\n%s", end, staged(t, l))
+	}
+}
+
+// So it is with the next of the list in the same compaction. // MR-11, SUM-3
+func TestWireNothingAcceptedInAChain(t *testing.T) {
+	w := newWire(t, 200_000)
+	w.summarizers(12_000, 100_000)
+	l := w.talked(4, 5_000)
+	w.answers("map", []scripted.Step{scripted.Role(), scripted.CloseReset()})
+	if f := compacted(t, l); f != nil {
+		t.Fatalf("%+v\n%s", f, staged(t, l))
+	}
+	_, story, _ := strings.Cut(compactions(t, l), "started wire/s2 2/2")
+	if !strings.HasPrefix(strings.TrimSpace(story), "sent one_shot 1, limit 0\ncommitted") {
+		t.Error(story)
 	}
 }

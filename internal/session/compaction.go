@@ -328,6 +328,9 @@ func (f *Fold) applyStaging(b *branch, e Entry) {
 	case StagingInvalidated:
 		if s.Staging != nil && s.Staging.At == ev.Of {
 			s.Staging = nil
+			if c := s.Compaction; c != nil { // how it is asked is found anew
+				s.compaction(c.At, func(c *Compacting) { c.Route = "one_shot" })
+			}
 		}
 	case StagingSaved:
 		s.Staging = &Staging{At: e.Seq, Version: ev.Version, Legacy: true}

@@ -148,6 +148,28 @@ func TestNoticesCanBeActedOn(t *testing.T) { // TUI-7, SUM-4
 		s.press("/toasts<enter><enter><down><enter>")
 		s.sees("Summarization models")
 	})
+	onStage(t, 80, 24, noColours(), func(s *stage) { // a budget of what was accepted is spent // MR-11
+		s.begun()
+		spent := failedCompaction("")
+		spent.Actions = []string{"focus", "models", "go_on"}
+		s.a.put(spent)
+	}, func(s *stage) {
+		s.press("/toasts<enter><enter>")
+		s.sees("begin anew, with what to keep in particular")
+		s.lacks("summarize again")
+		s.press("<enter>")
+		s.sees("What is to be kept in particular?")
+		s.press("the rules<enter>")
+		s.wantCommands("drive.Compact{Focus:[116 104 101 32 114 117 108 101 115]}")
+		spent := failedCompaction("")
+		spent.Actions = []string{"anew", "models", "go_on"}
+		s.a.put(spent)
+		s.now()
+		s.press("/toasts<enter><enter>")
+		s.sees("begin anew, without what was accepted")
+		s.press("<enter>")
+		s.wantCommands("drive.Compact{Focus:[]}")
+	})
 	scene(t, func(s *stage) { // nothing yet
 		s.press("/toasts<enter>")
 		s.sees("There were none.")

@@ -255,10 +255,14 @@ func settleCompaction(s session.State) []session.Fact {
 		if i > 0 { // why it is not the one before (SUM-8)
 			asks.Args["after"], asks.Args["why"] = chain[i-1].String(), brief([]byte(c.Passed))
 		}
-		return facts(
+		var out []session.Fact
+		if i > 0 && g != nil && !g.Legacy && len(g.Maps) == 0 { // parts that nobody has accepted bind nobody else
+			out = facts(session.StagingInvalidated{Of: g.At, Why: "nothing_accepted"})
+		}
+		return append(out, facts(
 			session.SummarizerTried{Compaction: c.At, I: i + 1, N: len(chain), Model: chain[i], Outcome: "started"},
 			asks,
-		)
+		)...)
 	}
 	if why := compact.Failing(*c, g); why != "" {
 		return facts(session.StagingSequenced{Staging: g.At, Missing: slices.Clone(g.Missing), Why: why})
