@@ -222,39 +222,3 @@ func dies(t *testing.T, s *Session) {
 		Event: session.RequestSent{Job: "brief", Purpose: "one_shot", Compaction: at, Unit: "one_shot", Attempt: 1, I: 1, N: 1, Model: m, Recipe: []session.Step{}},
 	})
 }
-
-// A compaction that was left open asks the models of now, whatever goes on with it: the
-// one that was begun with others is ended, and a person's is asked for anew. // SUM-7
-func TestLeftCompactionAsksTheModelsOfNow(t *testing.T) {
-	for name, goesOn := range map[string]drive.Command{
-		"by /compact":  drive.Compact{},
-		"by a message": drive.Say{Text: []byte("two")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := roomy(t, 100_000, text("One is a number. "+strings.Repeat("It is. ", 200)))
-			l := w.start()
-			say(t, l, "one")
-			ended(t, l, 1)
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
-			path := l.Session.Path()
-			s := must(Open(path, w.opts.blobs(), w.opts.Policy, w.opts.Clock))
-			dies(t, s)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			w.rest = text(handoff("count"))
-			other := []session.Model{{Provider: "script", API: "openai-chat", Model: "other"}}
-			w.opts.Settings.Summarizers = other
-			w.opts.Summarizers = func() []session.Model { return other }
-			l = must(Resume(t.Context(), w.opts, path))
-			defer l.Close()
-			submit(t, l, goesOn)
-			until(t, l, "the checkpoint", func(e session.Entry) bool { return e.Type == "checkpoint.committed" })
-			if story := staged(t, l); !strings.Contains(story, "failed superseded, defers false\nasked by user\nstarted manual one_shot of [{6 10}]\nstarted script/other 1/1 \n") {
-				t.Error(story)
-			}
-		})
-	}
-}
