@@ -230,7 +230,8 @@ func contextBar(s session.State) *part {
 const unknownWindow = 100_000
 
 // spent is what the session has cost, where that is known, and the tokens
-// where it is not. What prices say, and no provider, is marked with ~.
+// where it is not. What prices say, and no provider, is marked with ~, and so is a
+// sum in which requests are missing.
 func spent(s session.State, price func(session.UsageOf) (float64, bool)) string {
 	cost, tokens, mark := 0.0, 0, ""
 	for _, u := range s.Session.Usage {
@@ -243,6 +244,9 @@ func spent(s session.State, price func(session.UsageOf) (float64, bool)) string 
 		said, known := 0.0, u.Sum.Cost != nil
 		if known {
 			said = *u.Sum.Cost
+			if u.Unknown > 0 { // what those cost nobody said
+				mark = "~"
+			}
 		} else if price != nil {
 			said, known = price(u)
 			mark = "~"

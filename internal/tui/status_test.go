@@ -30,6 +30,8 @@ func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
 	}
 	used := session.UsageOf{Sum: session.Usage{Input: 1000, Output: 200}}
 	paid := session.UsageOf{Sum: session.Usage{Input: 1000, Output: 200, Cost: &cost}}
+	untold := paid
+	untold.Unknown = 1
 	queued := state(0, 0, "provider")
 	queued.Branch.Queue = make([]session.Queued, 3)
 	standalone, limit := "standalone", 40_000
@@ -65,6 +67,7 @@ func TestStatusLine(t *testing.T) { // TUI-6, CTX-6
 		{"unknown window", id, state(1234, 0, "provider"), "acme/large · ask · git main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k"},
 		{"used", id, state(1234, 0, "provider", used), "acme/large · ask · git main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · 1.2k tokens so far"},
 		{"paid", id, state(1234, 0, "provider", paid), "acme/large · ask · git main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · $0.042"},
+		{"paid, and one of them unknown", id, state(1234, 0, "provider", untold), "acme/large · ask · git main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · ~$0.042"},
 		{"partly paid", id, state(1234, 0, "provider", paid, used), "acme/large · ask · git main · ~/work/greet | ▱▱▱▱▱▱▱▱ 1.2k of ~100k · 2.4k tokens so far"},
 		{"queue", id, queued, "acme/large · ask · git main · ~/work/greet | 3 queued · new"},
 		{"trigger", id, due, "acme/large · ask · git main · ~/work/greet | ▰▰▰▰▰▱╎▱▱ 60%"},
